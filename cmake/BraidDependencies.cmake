@@ -1,0 +1,13 @@
+# Libraries from the system; each has a Debian package (scripts/setup.sh).
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
+# yaml-cpp 0.8 renamed its target.
+if(NOT TARGET yaml-cpp::yaml-cpp)
+  add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
+endif()
+if(BRAID_TORCH)
+  find_package(CLI11 REQUIRED)
+endif()

@@ -1,0 +1,18 @@
+# tests/fuzz/NAME_fuzz.cpp -> build-fuzz/fuzz/NAME_fuzz (libFuzzer).
+# build-fuzz/fuzz_list.txt names what was made, for scripts/test.sh.
+if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "Fuzz targets need clang, not ${CMAKE_CXX_COMPILER_ID}.\n"
+          "HINT: use the preset 'fuzz' or -DCMAKE_CXX_COMPILER=clang++-16.")
+endif()
+
+file(WRITE "${CMAKE_BINARY_DIR}/fuzz_list.txt" "")
+file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp")
+foreach(source IN LISTS sources)
+  cmake_path(GET source STEM name)
+  add_executable(${name} "${source}")
+  target_link_libraries(${name} PRIVATE ${braid_top} braid_warnings)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz")
+  file(APPEND "${CMAKE_BINARY_DIR}/fuzz_list.txt" "${name}\n")
+endforeach()

@@ -1,0 +1,72 @@
+# src/braid/<layer>/*.cpp -> static library braid_<layer>, bottom to top. Each
+# layer links the one below it, so it may use every layer under it and none above.
+# A layer without files is skipped.
+
+configure_file("${CMAKE_SOURCE_DIR}/cmake/version.h.in"
+               "${CMAKE_BINARY_DIR}/generated/braid/version.h" @ONLY)
+set(braid_src "${CMAKE_SOURCE_DIR}/src/braid")
+set(braid_layers base graph ops passes models plan schedule balance runtime io train tune)
+
+# The external libraries every layer may use.
+add_library(braid_common INTERFACE)
+target_include_directories(braid_common INTERFACE
+  "${CMAKE_SOURCE_DIR}/src" "${CMAKE_BINARY_DIR}/generated")
+target_link_libraries(braid_common INTERFACE
+  fmt::fmt spdlog::spdlog yaml-cpp::yaml-cpp nlohmann_json::nlohmann_json Threads::Threads)
+
+# braid_top is the highest layer made so far.
+set(braid_top braid_common)
+foreach(layer IN LISTS braid_layers)
+  file(GLOB sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp")
+  if(sources)
+    add_library(braid_${layer} STATIC ${sources})
+    target_link_libraries(braid_${layer} PUBLIC ${braid_top} PRIVATE braid_warnings)
+    set(braid_top braid_${layer})
+  endif()
+endforeach()
+
+if(NOT BRAID_TORCH)
+  return()
+endif()
+
+# Kernels: the table is free of torch, the backends include it.
+set(kernels "${braid_src}/runtime/kernels")
+set(backend no_cuda)
+if(BRAID_HAS_CUDA)
+  set(backend cuda)
+endif()
+file(GLOB table_sources CONFIGURE_DEPENDS "${kernels}/*.cpp")
+file(GLOB cpu_sources CONFIGURE_DEPENDS "${kernels}/cpu/*.cpp")
+file(GLOB torch_sources CONFIGURE_DEPENDS "${kernels}/aten/*.cpp")
+file(GLOB device_sources CONFIGURE_DEPENDS "${kernels}/${backend}/*.cpp")
+file(GLOB cu_sources CONFIGURE_DEPENDS "${kernels}/${backend}/*.cu")
+set_source_files_properties(${cpu_sources} PROPERTIES
+  COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
+set_source_files_properties(${table_sources} ${cu_sources} PROPERTIES
+  SKIP_PRECOMPILE_HEADERS ON)
+if(NOT BRAID_HAS_CUDA)
+  set_source_files_properties(${device_sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+endif()
+set(kernel_sources ${table_sources} ${cpu_sources} ${torch_sources} ${device_sources}
+                   ${cu_sources})
+if(kernel_sources)
+  add_library(braid_kernels STATIC ${kernel_sources})
+  target_link_libraries(braid_kernels PUBLIC ${braid_top} braid_torch PRIVATE braid_warnings)
+  target_precompile_headers(braid_kernels PRIVATE
+    "$<$<COMPILE_LANGUAGE:CXX>:<ATen/ATen.h$<ANGLE-R>>"
+    "$<$<COMPILE_LANGUAGE:CXX>:<ATen/Parallel.h$<ANGLE-R>>")
+  set(braid_top braid_kernels)
+endif()
+
+# The command line: a library, so that its parts can be tested, and a main.
+file(GLOB sources CONFIGURE_DEPENDS "${braid_src}/cli/*.cpp")
+list(REMOVE_ITEM sources "${braid_src}/cli/main.cpp")
+if(sources)
+  add_library(braid_cli STATIC ${sources})
+  target_link_libraries(braid_cli PUBLIC ${braid_top} CLI11::CLI11 PRIVATE braid_warnings)
+  set(braid_top braid_cli)
+endif()
+if(EXISTS "${braid_src}/cli/main.cpp")
+  add_executable(braid "${braid_src}/cli/main.cpp")
+  target_link_libraries(braid PRIVATE ${braid_top} CLI11::CLI11 braid_warnings)
+endif()

@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# Runs every test after a release build and ends with one summed line.
+#   scripts/test.sh            all C++ and Python tests, sanitizers, fuzzing
+#   scripts/test.sh --long     the same with the long forms switched on
+#   scripts/test.sh --quick    without sanitizers and fuzzing
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/lib.sh
+
+python=$(braid_python)
+fuzz_seconds=20
+limit_seconds=900 # per test program; a hang is a failure
+quick=0
+case "${1:-}" in
+  --long)
+    export BRAID_TEST_LONG=1
+    fuzz_seconds=300
+    limit_seconds=7200
+    ;;
+  --quick) quick=1 ;;
+  "") ;;
+  *) die "unknown option '$1'; known: --long, --quick" ;;
+esac
+
+results=build/test-results
+rm -rf "$results"
+mkdir -p "$results"
+passed=0 failed=0 skipped=0
+
+# tally NAME PASSED FAILED SKIPPED: adds to the sums and prints one line.
+tally() {
+  passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+  printf '%6d passed %4d failed %4d skipped %6ds\n' "$2" "$3" "$4" \
+    $((SECONDS - started))
+  if (($3 > 0)); then without_passes <"$results/$1.log" | tail -n 150; fi
+}
+
+# A GoogleTest log without its passed tests; a crashed one keeps its RUN line.
+without_passes() {
+  awk '/^\[ RUN/ { held = $0 "\n"; next }
+       /^\[       OK/ { held = ""; next }
+       { printf "%s%s\n", held, $0; held = "" }'
+}
+
+start() {
+  started=$SECONDS
+  printf '  %-28s' "$1"
+}
+
+# run_reported NAME COMMAND...: a command that writes $results/NAME.xml.
+run_reported() {
+  local name=$1 code=0
+  shift
+  start "$name"
+  timeout "$limit_seconds" "$@" </dev/null >"$results/$name.log" 2>&1 || code=$?
+  [[ $code -eq 0 ]] || echo "exit code $code" >>"$results/$name.log"
+  # shellcheck disable=SC2046
+  tally "$name" $("$python" scripts/count_tests.py "$results/$name.xml" $code)
+}
+
+# run_gtests FOLDER PREFIX: every test program of one build.
+run_gtests() {
+  local name
+  while read -r name; do
+    run_reported "$2$name" "$1/tests/$name" \
+      "--gtest_output=xml:$results/$2$name.xml"
+  done <"$1/test_list.txt"
+}
+
+# build_variant PRESET [-D...]: false, counted as a failure, if it breaks.
+build_variant() {
+  start "build $1"
+  if configure "$@" >"$results/build $1.log" 2>&1 &&
+    cmake --build --preset "$1" >>"$results/build $1.log" 2>&1; then
+    tally "build $1" 0 0 0
+  else
+    tally "build $1" 0 1 0
+    return 1
+  fi
+}
+
+run_python_tests() {
+  local folders=() folder code=0
+  for folder in tests python; do
+    [[ -d $folder ]] && folders+=("$folder")
+  done
+  start pytest
+  echo
+  BRAID_BIN="$PWD/build/braid" timeout "$limit_seconds" \
+    "$python" -m pytest -q -p no:cacheprovider \
+    --junitxml="$results/pytest.xml" "${folders[@]}" || code=$?
+  [[ $code -ne 5 ]] || code=0 # no tests at all
+  : >"$results/pytest.log"
+  printf '  %-28s' ""
+  # shellcheck disable=SC2046
+  tally pytest $("$python" scripts/count_tests.py "$results/pytest.xml" $code)
+}
+
+# A target passes when it finds nothing within its time.
+run_fuzz_target() {
+  local name=$1 corpus=build-fuzz/corpus/$1 seeds=tests/fuzz/seeds/${1%_fuzz}
+  mkdir -p "$corpus"
+  [[ -d $seeds ]] || seeds=
+  start "$name"
+  if "build-fuzz/fuzz/$name" -max_total_time="$fuzz_seconds" -timeout=10 \
+    -rss_limit_mb=4096 -artifact_prefix="$results/$name-" "$corpus" $seeds \
+    </dev/null >"$results/$name.log" 2>&1; then
+    tally "$name" 1 0 0
+  else
+    tally "$name" 0 1 0
+  fi
+}
+
+# One clang build serves both; without clang, g++ and no fuzzing.
+run_sanitizers() {
+  local clang name
+  say "sanitizers: ASan and UBSan on the layers without torch"
+  if ! clang=$(find_llvm clang++); then
+    if build_variant asan; then run_gtests build-asan asan-; fi
+    say "fuzzing: left out, there is no clang 16 or newer"
+    start fuzz
+    tally fuzz 0 0 "$(find tests -path '*/fuzz/*_fuzz.cpp' | wc -l)"
+    return
+  fi
+  build_variant fuzz "-DCMAKE_CXX_COMPILER=$clang" || return 0
+  run_gtests build-fuzz asan-
+  say "fuzzing: $fuzz_seconds s per target"
+  while read -r name; do
+    run_fuzz_target "$name"
+  done <build-fuzz/fuzz_list.txt
+}
+
+say "C++ tests"
+run_gtests build ""
+say "Python tests"
+run_python_tests
+((quick)) || run_sanitizers
+say "reports and logs: $results"
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))

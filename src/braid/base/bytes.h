@@ -1,0 +1,21 @@
+// Byte counts in words: "4GiB" <-> 4294967296.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace braid {
+
+// Reads "512", "64KiB", "1.5 GiB", "200MB"; throws on anything else.
+int64_t parse_bytes(std::string_view text);
+
+// "3.91 GiB"; exact bytes below 10 KiB.
+std::string bytes_text(int64_t bytes);
+
+// Smallest multiple of `alignment` that is >= bytes.
+constexpr int64_t align_up(int64_t bytes, int64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace braid

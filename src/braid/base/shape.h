@@ -1,0 +1,34 @@
+// Shapes and strides: plain lists of element counts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace braid {
+
+using Shape = std::vector<int64_t>;
+using Strides = std::vector<int64_t>;
+
+// Number of elements; throws when a size is negative or the product overflows.
+int64_t num_elements(const Shape& shape);
+
+// Row-major strides; sizes of 0 count as 1, as in PyTorch.
+Strides contiguous_strides(const Shape& shape);
+
+// Whether the elements lie row-major without gaps (sizes of 1 are ignored).
+bool is_contiguous(const Shape& shape, const Strides& strides);
+
+// Elements between the first and one past the last that a view touches.
+int64_t span_elements(const Shape& shape, const Strides& strides);
+
+// Maps dim in [-rank, rank) to [0, rank); `where` begins the error message.
+int64_t normalize_dim(int64_t dim, int64_t rank, const char* where);
+
+// NumPy-style broadcast of two shapes; throws when they do not fit.
+Shape broadcast_shapes(const Shape& a, const Shape& b, const char* where);
+
+// "[4, 3]"
+std::string shape_text(const Shape& shape);
+
+}  // namespace braid

@@ -1,0 +1,57 @@
+// A Slot is what outlives a step: a parameter, a buffer, optimizer state, a
+// counter, a vector of hyper-parameters. It describes; the bytes belong to
+// runtime::State.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "braid/base/dtype.h"
+#include "braid/base/shape.h"
+
+namespace braid {
+
+enum class Role {
+  kParameter,  // learned
+  kBuffer,     // part of the model's state dict, not learned
+  kOptimizer,  // momenta and the like
+  kGradient,   // accumulated over micro-batches
+  kCounter,    // seeds and step counts
+  kHyper,      // values the user may change between steps
+};
+
+std::string_view role_name(Role role);
+
+// How a slot begins. Random kinds are keyed by the member's seed and the
+// slot's name, never by order of creation.
+struct Init {
+  enum class Kind { kConstant, kUniform, kNormal };
+  Kind kind = Kind::kConstant;
+  double a = 0;  // the constant, the lower bound, or the mean
+  double b = 0;  // the upper bound or the standard deviation
+
+  static Init constant(double value) { return {Kind::kConstant, value, 0}; }
+  static Init uniform(double bound) { return {Kind::kUniform, -bound, bound}; }
+  static Init normal(double std) { return {Kind::kNormal, 0, std}; }
+  bool operator==(const Init&) const = default;
+};
+
+struct Slot {
+  std::string name = {};             // the name in a PyTorch state dict
+  std::vector<std::string> aliases = {};  // further names of a tied tensor
+  DType dtype = DType::kFloat32;
+  Shape shape = {};                  // of one member
+  Role role = Role::kParameter;
+  Init init = {};
+  bool trainable = true;             // parameters only
+  int64_t members = 0;               // 0: one model; B: a leading axis of B
+
+  // [B, ...shape] in an array, shape otherwise.
+  Shape stored_shape() const;
+  int64_t bytes() const;
+  bool operator==(const Slot&) const = default;
+};
+
+}  // namespace braid

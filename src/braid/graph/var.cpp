@@ -1,0 +1,47 @@
+#include "braid/graph/var.h"
+
+#include "braid/base/error.h"
+
+namespace braid {
+
+int64_t Var::dim(int64_t index) const {
+  return shape()[static_cast<size_t>(normalize_dim(index, rank(), "dim"))];
+}
+
+std::vector<Var> apply_all(std::string op, const std::vector<Var>& inputs,
+                           Attrs attrs) {
+  Graph* graph = nullptr;
+  std::vector<ValueId> ids;
+  for (const Var& input : inputs) {
+    ids.push_back(input.id);
+    if (!input) continue;
+    if (graph && graph != input.graph) {
+      fail_usage("[{}] inputs belong to different graphs", op);
+    }
+    graph = input.graph;
+  }
+  if (!graph) fail_usage("[{}] needs at least one input", op);
+  NodeId node = graph->add(std::move(op), std::move(ids), std::move(attrs));
+  std::vector<Var> outputs;
+  for (ValueId id : graph->node(node).outputs) outputs.push_back({graph, id});
+  return outputs;
+}
+
+Var apply(std::string op, const std::vector<Var>& inputs, Attrs attrs) {
+  return apply_all(std::move(op), inputs, std::move(attrs)).at(0);
+}
+
+Var input(Graph& graph, std::string name, ValueType type) {
+  return {&graph, graph.add_input(std::move(name), std::move(type))};
+}
+
+Var read(Graph& graph, SlotId slot) {
+  NodeId node = graph.add("read", {}, {}, slot);
+  return {&graph, graph.node(node).outputs[0]};
+}
+
+void assign(SlotId slot, Var value) {
+  value.graph->add("assign", {value.id}, {}, slot);
+}
+
+}  // namespace braid

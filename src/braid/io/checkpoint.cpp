@@ -1,0 +1,316 @@
+#include "braid/io/checkpoint.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <system_error>
+
+#include "braid/base/error.h"
+#include "braid/io/file.h"
+
+namespace braid::io {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::string_view kStepPrefix = "step-";
+constexpr std::string_view kTemporaryPrefix = ".tmp-step-";
+constexpr std::string_view kTrashPrefix = ".trash-step-";
+constexpr std::string_view kMarkerName = "COMPLETE";
+constexpr std::string_view kMetaName = "meta.json";
+
+[[noreturn]] void fail_at(std::string_view what, const fs::path& path,
+                          std::error_code error) {
+  fail_file("checkpoint", what, path, error.value());
+}
+
+bool is_missing(std::error_code error) {
+  return error.value() == ENOENT || error.value() == ENOTDIR;
+}
+
+// A number as we write it: digits only, no leading zero.
+template <class Int>
+std::optional<Int> parse_number(std::string_view text) {
+  Int number = 0;
+  const char* end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  if (fmt::format("{}", number) != text || number < 0) return std::nullopt;
+  return number;
+}
+
+std::optional<int64_t> step_of(std::string_view name) {
+  if (!name.starts_with(kStepPrefix)) return std::nullopt;
+  return parse_number<int64_t>(name.substr(kStepPrefix.size()));
+}
+
+// The process of ".tmp-step-N-PID".
+std::optional<pid_t> owner_of(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  size_t dash = name.find('-');
+  if (dash == name.npos || !parse_number<int64_t>(name.substr(0, dash))) {
+    return std::nullopt;
+  }
+  return parse_number<pid_t>(name.substr(dash + 1));
+}
+
+bool is_alive(pid_t process) {
+  return process > 0 && (::kill(process, 0) == 0 || errno == EPERM);
+}
+
+bool is_litter(std::string_view name) {
+  if (owner_of(name, kTrashPrefix)) return true;
+  std::optional<pid_t> owner = owner_of(name, kTemporaryPrefix);
+  return owner && (*owner == ::getpid() || !is_alive(*owner));
+}
+
+fs::path step_path(const fs::path& root, int64_t step) {
+  return root / fmt::format("{}{}", kStepPrefix, step);
+}
+
+fs::path own_path(const fs::path& root, std::string_view prefix, int64_t step) {
+  return root / fmt::format("{}{}-{}", prefix, step, ::getpid());
+}
+
+std::string file_name(std::string_view name) {
+  return fmt::format("{}.safetensors", name);
+}
+
+// The names in a directory; none when it does not exist.
+std::vector<std::string> list_names(const fs::path& root) {
+  std::vector<std::string> names;
+  std::error_code error;
+  fs::directory_iterator entry(root, error), end;
+  while (!error && entry != end) {
+    names.push_back(entry->path().filename().string());
+    entry.increment(error);
+  }
+  if (error && error.value() != ENOENT) fail_at("cannot list", root, error);
+  return names;
+}
+
+std::vector<int64_t> list_steps_newest_first(const fs::path& root) {
+  std::vector<int64_t> steps;
+  for (const std::string& name : list_names(root)) {
+    if (std::optional<int64_t> step = step_of(name)) steps.push_back(*step);
+  }
+  std::ranges::sort(steps, std::greater());
+  return steps;
+}
+
+void make_directory(const fs::path& path) {
+  std::error_code error;
+  fs::create_directory(path, error);
+  if (error) fail_at("cannot create directory", path, error);
+}
+
+void rename_path(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error) fail_at("cannot rename to", to, error);
+}
+
+void remove_tree(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error && !is_missing(error)) fail_at("cannot delete", path, error);
+}
+
+bool path_exists(const fs::path& path) {
+  std::error_code error;
+  fs::file_status status = fs::symlink_status(path, error);
+  if (error && !is_missing(error)) fail_at("cannot read", path, error);
+  return fs::exists(status);
+}
+
+// Nothing when there is no such regular file.
+std::optional<uintmax_t> bytes_of(const fs::path& path) {
+  std::error_code error;
+  bool regular = fs::is_regular_file(path, error);
+  uintmax_t bytes = regular ? fs::file_size(path, error) : 0;
+  if (error && !is_missing(error)) fail_at("cannot read", path, error);
+  return regular && !error ? std::optional(bytes) : std::nullopt;
+}
+
+Json parse_json(Bytes bytes) {
+  auto begin = reinterpret_cast<const char*>(bytes.data());
+  return Json::parse(begin, begin + bytes.size(), nullptr, false);
+}
+
+std::string json_text(const Json& json) {
+  try {
+    return json.dump(2) + "\n";
+  } catch (const Json::exception&) {
+    fail_usage("[checkpoint.save] names and meta data must be UTF-8");
+  }
+}
+
+std::string marker_text(const fs::path& directory,
+                        const std::vector<std::string>& names) {
+  Json list = Json::array();
+  for (const std::string& name : names) {
+    list.push_back(
+        {{"name", name}, {"bytes", fs::file_size(directory / name)}});
+  }
+  return json_text(list);
+}
+
+// Whether an entry of the marker describes a file that is there in full.
+bool is_present(const fs::path& directory, const Json& entry) {
+  if (!entry.is_object() || !entry.contains("name") ||
+      !entry.contains("bytes") || !entry["name"].is_string() ||
+      !entry["bytes"].is_number_unsigned()) {
+    return false;
+  }
+  std::string name = entry["name"];
+  return bytes_of(directory / name) == entry["bytes"].get<uintmax_t>();
+}
+
+bool is_complete(const fs::path& directory) {
+  std::optional<MappedFile> marker =
+      MappedFile::open_if_exists(directory / kMarkerName);
+  if (!marker) return false;
+  Json list = parse_json(marker->bytes());
+  return list.is_array() && !list.empty() &&
+         std::ranges::all_of(list, [&](const Json& entry) {
+           return is_present(directory, entry);
+         });
+}
+
+// Out of sight in one step, then gone.
+void discard_step(const fs::path& root, int64_t step) {
+  fs::path trash = own_path(root, kTrashPrefix, step);
+  remove_tree(trash);
+  rename_path(step_path(root, step), trash);
+  remove_tree(trash);
+}
+
+// A directory that disappears unless it was moved to its place.
+class TemporaryDirectory {
+ public:
+  explicit TemporaryDirectory(fs::path path) : path_(std::move(path)) {
+    remove_tree(path_);
+    make_directory(path_);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    if (!moved_) fs::remove_all(path_, ignored);
+  }
+
+  const fs::path& path() const { return path_; }
+
+  void move_to(const fs::path& place) {
+    rename_path(path_, place);
+    moved_ = true;
+  }
+
+ private:
+  fs::path path_;
+  bool moved_ = false;
+};
+
+void check_names(int64_t step, const std::vector<CheckpointFile>& files) {
+  if (step < 0) fail_usage("[checkpoint.save] step {} is negative", step);
+  std::set<std::string_view> names;
+  for (const CheckpointFile& file : files) {
+    if (file.name.empty() ||
+        file.name.find_first_of("/\0", 0, 2) != std::string::npos) {
+      fail_usage("[checkpoint.save] '{}' is not a file name", file.name);
+    }
+    if (!names.insert(file.name).second) {
+      fail_usage("[checkpoint.save] two files are named '{}'", file.name);
+    }
+  }
+}
+
+void create_root(const fs::path& root) {
+  std::error_code ignored;  // creating it tells what is wrong
+  if (fs::is_directory(root, ignored)) return;
+  make_directory(root);
+  sync_directory(root / "..");
+}
+
+void fill_directory(const fs::path& directory,
+                    const std::vector<CheckpointFile>& files,
+                    const std::string& meta) {
+  std::vector<std::string> names;
+  for (const CheckpointFile& file : files) {
+    names.push_back(file_name(file.name));
+    write_safetensors(directory / names.back(), file.tensors);
+  }
+  names.emplace_back(kMetaName);
+  write_file_atomically(directory / kMetaName, meta);
+  write_file_atomically(directory / kMarkerName, marker_text(directory, names));
+}
+
+}  // namespace
+
+SafetensorsFile CheckpointDir::open(std::string_view name) const {
+  return SafetensorsFile::open(path / file_name(name));
+}
+
+Json CheckpointDir::meta() const {
+  MappedFile file(path / kMetaName);
+  Json meta = parse_json(file.bytes());
+  if (meta.is_discarded()) {
+    fail_world("[checkpoint] '{}' is not valid JSON",
+               (path / kMetaName).string());
+  }
+  return meta;
+}
+
+void save_checkpoint(const fs::path& root, int64_t step,
+                     const std::vector<CheckpointFile>& files,
+                     const Json& meta) {
+  check_names(step, files);
+  std::string meta_json = json_text(meta);
+  fs::path place = step_path(root, step);
+  if (is_complete(place)) return sync_directory(root);
+  create_root(root);
+  TemporaryDirectory directory(own_path(root, kTemporaryPrefix, step));
+  fill_directory(directory.path(), files, meta_json);
+  if (path_exists(place)) discard_step(root, step);
+  directory.move_to(place);
+  sync_directory(root);
+}
+
+std::optional<CheckpointDir> newest_complete(const fs::path& root) {
+  for (int64_t step : list_steps_newest_first(root)) {
+    fs::path path = step_path(root, step);
+    if (is_complete(path)) return CheckpointDir{step, path};
+  }
+  return std::nullopt;
+}
+
+void remove_litter(const fs::path& root) {
+  for (const std::string& name : list_names(root)) {
+    if (is_litter(name)) remove_tree(root / name);
+  }
+}
+
+void keep_last(const fs::path& root, int64_t count) {
+  if (count < 1) {
+    fail_usage("[checkpoint.keep_last] cannot keep {} checkpoints", count);
+  }
+  std::vector<int64_t> old_steps;
+  for (int64_t step : list_steps_newest_first(root)) {
+    if (count == 0) {
+      old_steps.push_back(step);
+    } else if (is_complete(step_path(root, step))) {
+      --count;
+    }
+  }
+  std::ranges::reverse(old_steps);
+  for (int64_t step : old_steps) discard_step(root, step);
+}
+
+}  // namespace braid::io

@@ -1,0 +1,60 @@
+// Checkpoints: directories root/step-N that are complete or do not count.
+//
+//   root/step-1200/model.safetensors   one file per name given
+//                  meta.json           whatever the caller needs to go on
+//                  COMPLETE            names and sizes of the files, last
+//
+// A checkpoint is built in root/.tmp-step-N-<pid>, brought to the disk and
+// renamed, so a crash at any moment leaves the earlier ones untouched. What
+// is deleted is first renamed to root/.trash-step-N-<pid>. One process at a
+// time should write to a root; process ids are those of this machine.
+// All functions block; none may run for one root on two threads at once.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "braid/io/safetensors.h"
+
+namespace braid::io {
+
+struct CheckpointFile {
+  std::string name;  // without directory and extension: "model"
+  std::vector<TensorBytes> tensors;
+};
+
+// A complete checkpoint that was found.
+struct CheckpointDir {
+  int64_t step = 0;
+  std::filesystem::path path;
+
+  // The tensors of one file, by the name it was saved under.
+  SafetensorsFile open(std::string_view name) const;
+  nlohmann::json meta() const;
+};
+
+// Writes root/step-N; the root is created, its parent must exist. Where the
+// step is complete already it is left as is: the same step has the same state.
+// An incomplete one is replaced. Throws std::runtime_error when the disk is
+// full or not writable; complete checkpoints stay as they are.
+void save_checkpoint(const std::filesystem::path& root, int64_t step,
+                     const std::vector<CheckpointFile>& files,
+                     const nlohmann::json& meta);
+
+// The complete checkpoint with the highest step whose files have the sizes
+// written down; nothing when there is none or no root. Throws when the root
+// or a marker cannot be read: that is not the same as having no checkpoint.
+std::optional<CheckpointDir> newest_complete(const std::filesystem::path& root);
+
+// Deletes what killed processes and earlier failures of this one left behind.
+void remove_litter(const std::filesystem::path& root);
+
+// Deletes all steps before the last `count` complete ones.
+void keep_last(const std::filesystem::path& root, int64_t count);
+
+}  // namespace braid::io

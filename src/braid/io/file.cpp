@@ -1,0 +1,210 @@
+#include "braid/io/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "braid/base/error.h"
+
+namespace braid::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+// Calls until the answer is not "interrupted by a signal".
+template <class Call>
+auto retry_interrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+Descriptor open_file(const fs::path& path, int flags) {
+  return Descriptor(retry_interrupted(
+      [&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); }));
+}
+
+std::string_view hint_for(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return "\nHINT: free some space or choose another disk";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "\nHINT: check the permissions or choose another directory";
+    case ENOENT:
+      return "\nHINT: check the spelling; a missing parent directory must be "
+             "created first";
+    case ENOTDIR:
+      return "\nHINT: a part of the path is a file, not a directory";
+    case EISDIR:
+      return "\nHINT: the path is a directory, a file is needed";
+    case EMFILE:
+    case ENFILE:
+      return "\nHINT: too many open files; raise the limit (ulimit -n)";
+    default:
+      return "";
+  }
+}
+
+[[noreturn]] void fail_read(const fs::path& path, int error) {
+  fail_file("file.read", "cannot read", path, error);
+}
+
+[[noreturn]] void fail_write(const fs::path& path, int error) {
+  fail_file("file.write", "cannot write", path, error);
+}
+
+Bytes map_bytes(const Descriptor& file, const fs::path& path) {
+  struct stat info;
+  if (::fstat(file.get(), &info) != 0) fail_read(path, errno);
+  if (S_ISDIR(info.st_mode)) fail_read(path, EISDIR);
+  if (!S_ISREG(info.st_mode)) {
+    fail_world("[file.read] '{}' is not a regular file", path.string());
+  }
+  auto size = static_cast<size_t>(info.st_size);
+  if (size == 0) return {};
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (data == MAP_FAILED) fail_read(path, errno);
+  return {static_cast<const std::byte*>(data), size};
+}
+
+// O_NONBLOCK: opening a pipe by mistake must not hang.
+Descriptor open_to_read(const fs::path& path) {
+  return open_file(path, O_RDONLY | O_NONBLOCK);
+}
+
+void unmap(Bytes bytes) {
+  if (bytes.empty()) return;
+  ::munmap(const_cast<std::byte*>(bytes.data()), bytes.size());
+}
+
+fs::path directory_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+// A new file beside the target, deleted again unless it was renamed.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const fs::path& target)
+      : target_(target), file_(create()) {}
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (!renamed_) ::unlink(path_.c_str());
+  }
+
+  void write(Bytes bytes) {
+    while (!bytes.empty()) {
+      ssize_t written = retry_interrupted(
+          [&] { return ::write(file_.get(), bytes.data(), bytes.size()); });
+      if (written <= 0) fail_write(target_, written < 0 ? errno : EIO);
+      bytes = bytes.subspan(static_cast<size_t>(written));
+    }
+  }
+
+  void move_to_target() {
+    if (retry_interrupted([&] { return ::fsync(file_.get()); }) != 0 ||
+        ::rename(path_.c_str(), target_.c_str()) != 0) {
+      fail_write(target_, errno);
+    }
+    renamed_ = true;
+  }
+
+ private:
+  // The number tells apart threads, and files left by an earlier process
+  // with the same id.
+  Descriptor create() {
+    for (int number = 0;; ++number) {
+      path_ = directory_of(target_) /
+              fmt::format(".braid-tmp-{}-{}", ::getpid(), number);
+      Descriptor file = open_file(path_, O_WRONLY | O_CREAT | O_EXCL);
+      if (file.valid()) return file;
+      if (errno != EEXIST) fail_write(target_, errno);
+    }
+  }
+
+  fs::path target_;
+  fs::path path_;
+  Descriptor file_;
+  bool renamed_ = false;
+};
+
+}  // namespace
+
+MappedFile::MappedFile(const fs::path& path) {
+  Descriptor file = open_to_read(path);
+  if (!file.valid()) fail_read(path, errno);
+  bytes_ = map_bytes(file, path);
+}
+
+std::optional<MappedFile> MappedFile::open_if_exists(const fs::path& path) {
+  Descriptor file = open_to_read(path);
+  if (file.valid()) return MappedFile(map_bytes(file, path));
+  if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+  fail_read(path, errno);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MappedFile::~MappedFile() { unmap(bytes_); }
+
+void write_file_atomically(const fs::path& path,
+                           std::span<const Bytes> pieces) {
+  TemporaryFile file(path);
+  for (Bytes piece : pieces) file.write(piece);
+  file.move_to_target();
+  sync_directory(directory_of(path));
+}
+
+void write_file_atomically(const fs::path& path, std::string_view text) {
+  Bytes piece = std::as_bytes(std::span(text));
+  write_file_atomically(path, std::span(&piece, 1));
+}
+
+void sync_directory(const fs::path& directory) {
+  Descriptor file = open_file(directory, O_RDONLY | O_DIRECTORY);
+  bool synced = file.valid() &&
+                retry_interrupted([&] { return ::fsync(file.get()); }) == 0;
+  // Some file systems do not know fsync of a directory and answer EINVAL.
+  if (synced || (file.valid() && errno == EINVAL)) return;
+  fail_file("file.sync", "cannot sync directory", directory, errno);
+}
+
+void fail_file(std::string_view where, std::string_view what,
+               const fs::path& path, int error) {
+  fail_world("[{}] {} '{}': {}{}", where, what, path.string(),
+             std::generic_category().message(error), hint_for(error));
+}
+
+}  // namespace braid::io

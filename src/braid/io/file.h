@@ -1,0 +1,56 @@
+// Files: read by mapping, written all or nothing.
+//
+// A writer never touches the file that readers see: it fills a temporary file
+// in the same directory, brings it to the disk and renames it. After a crash
+// the old content or the new one is there, never a part. A process killed in
+// between may leave a file `.braid-tmp-*`; it is safe to delete.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace braid::io {
+
+using Bytes = std::span<const std::byte>;
+
+// A regular file mapped read-only; an empty file gives empty bytes. The bytes
+// stay where they are when the object moves. If another process shortens the
+// file meanwhile, reading the lost part ends in SIGBUS.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& path);
+
+  // Nothing when there is no such file; other failures throw.
+  static std::optional<MappedFile> open_if_exists(
+      const std::filesystem::path& path);
+
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  explicit MappedFile(Bytes bytes) : bytes_(bytes) {}
+
+  Bytes bytes_;
+};
+
+// Replaces or creates the file with the pieces one after the other. Blocks
+// until the content and the name are on the disk.
+void write_file_atomically(const std::filesystem::path& path,
+                           std::span<const Bytes> pieces);
+void write_file_atomically(const std::filesystem::path& path,
+                           std::string_view text);
+
+// Blocks until the names in the directory are on the disk.
+void sync_directory(const std::filesystem::path& directory);
+
+// Throws "[where] what 'path': text of the errno" with a hint that fits.
+[[noreturn]] void fail_file(std::string_view where, std::string_view what,
+                            const std::filesystem::path& path, int error);
+
+}  // namespace braid::io

@@ -1,0 +1,175 @@
+// An operator is one struct: what it yields, its gradient, how members of an
+// array become one op, what it costs. Kernels live in runtime/kernels.
+//
+// Rules are plain functions over small contexts. Every field has a default;
+// families share rules by trait (traits.h).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "braid/base/error.h"
+#include "braid/graph/var.h"
+
+namespace braid {
+
+// What a node looks like to a rule that only reads it.
+class NodeView {
+ public:
+  NodeView(const Graph& graph, const Node& node) : graph_(graph), node_(node) {}
+
+  const Node& node() const { return node_; }
+  const Graph& graph() const { return graph_; }
+  const Attrs& attrs() const { return node_.attrs; }
+  size_t count() const { return node_.inputs.size(); }
+  bool has(size_t i) const { return i < count() && node_.inputs[i] != kNone; }
+  const Value& value(size_t i) const { return graph_.value(node_.inputs[i]); }
+  const ValueType& type(size_t i) const { return value(i).type; }
+  const Shape& shape(size_t i) const { return type(i).shape; }
+  DType dtype(size_t i) const { return type(i).dtype; }
+  int64_t rank(size_t i) const { return static_cast<int64_t>(shape(i).size()); }
+  int64_t dim(size_t i, int64_t d) const;  // negative counts from the end
+  const Value& output(size_t i) const { return graph_.value(node_.outputs[i]); }
+  // B when the op treats a leading axis of B members apart, else 0.
+  int64_t members() const { return attrs().integer_or("members", 0); }
+
+  // Throws std::invalid_argument naming the op, the layer and the problem.
+  template <class... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> text,
+                         Args&&... args) const {
+    fail_text(fmt::format(text, std::forward<Args>(args)...));
+  }
+
+ private:
+  [[noreturn]] void fail_text(const std::string& text) const;
+  const Graph& graph_;
+  const Node& node_;
+};
+
+// Builds the backward nodes of one forward node.
+class VjpContext {
+ public:
+  VjpContext(Graph& graph, NodeId node, std::vector<Var> grads,
+             std::vector<bool> needs)
+      : graph_(graph),
+        node_(graph.node(node)),
+        grads_(std::move(grads)),
+        needs_(std::move(needs)),
+        given_(node_.inputs.size()) {}
+
+  const Attrs& attrs() const { return node_.attrs; }
+  const Node& node() const { return node_; }
+  Graph& graph() { return graph_; }
+  bool has(size_t i) const {
+    return i < node_.inputs.size() && node_.inputs[i] != kNone;
+  }
+  Var in(size_t i) {
+    return has(i) ? Var{&graph_, node_.inputs[i]} : Var{};
+  }
+  Var out(size_t i) { return {&graph_, node_.outputs[i]}; }
+  // Gradient of an output; empty when nothing depends on it.
+  Var grad(size_t i) const { return grads_[i]; }
+  bool needs(size_t i) const { return i < needs_.size() && needs_[i]; }
+  // States the gradient of an input; its type must be the input's.
+  void give(size_t i, Var gradient) { given_[i] = gradient; }
+  const std::vector<Var>& given() const { return given_; }
+
+ private:
+  Graph& graph_;
+  Node node_;  // a copy: the graph grows while rules run
+  std::vector<Var> grads_;
+  std::vector<bool> needs_;
+  std::vector<Var> given_;
+};
+
+// Where the members of an array lie in a value.
+enum class Layout {
+  kShared,   // one value for all members
+  kLeading,  // [B, ...]
+  kMerged,   // [N, B * C, ...], channels of a member side by side
+};
+
+// Builds the nodes that do for B members what one node does for one.
+class ArrayContext {
+ public:
+  virtual ~ArrayContext() = default;
+  virtual int64_t members() const = 0;
+  virtual Graph& graph() = 0;
+  // The node of one member, with its shapes.
+  virtual NodeView one() const = 0;
+  virtual Layout layout(size_t input) const = 0;
+  virtual Var in(size_t input) = 0;       // as it lies
+  virtual Var leading(size_t input) = 0;  // brought to [B, ...]
+  virtual Var merged(size_t input) = 0;   // brought to [N, B * C, ...]
+  virtual void emit(size_t output, Var value, Layout layout) = 0;
+
+  bool has(size_t input) const { return one().has(input); }
+  const Attrs& attrs() const { return one().attrs(); }
+  bool shared(size_t i) const { return layout(i) == Layout::kShared; }
+  // [B, C, ...] as [B * C, ...]: parameters of a merged op. Empty if missing.
+  Var rows(size_t input);
+};
+
+struct Cost {
+  double flops = 0;
+  double bytes = 0;  // read and written once each
+};
+
+// How an output that aliases input 0 lies in that input's memory.
+struct View {
+  Strides strides;
+  int64_t offset = 0;
+};
+
+// An output that may take over the bytes of an input nobody reads any more.
+struct InPlace {
+  size_t output;
+  size_t input;
+};
+
+struct Op {
+  using ShapeRule = std::function<std::vector<ValueType>(const NodeView&)>;
+
+  std::string name;
+  std::string summary;  // what it computes, with shapes in letters
+  size_t min_inputs = 1;
+  size_t max_inputs = 1;
+  ShapeRule shape = {};
+  std::function<void(VjpContext&)> vjp = {};      // none: no gradient flows
+  std::function<void(ArrayContext&)> array = {};  // none: made after arrays
+  std::string trait = {};                         // which array rule, in words
+  std::function<Cost(const NodeView&)> cost = {};  // default: bytes touched
+  // Output 0 is a view of input 0; nothing when its strides do not allow it.
+  std::function<std::optional<View>(const NodeView&)> view = {};
+  // Strides of output 0 when they are not row-major.
+  std::function<Strides(const NodeView&)> strides = {};
+  std::vector<InPlace> in_place = {};
+  bool random = false;       // draws from the counter RNG
+  bool writes_slot = false;  // assign, accumulate
+};
+
+// All operators by name. Passes take it by reference; there is no registry.
+class OpTable : public TypeRules {
+ public:
+  void add(Op op);
+  const Op* find(std::string_view name) const;
+  // Throws and names the nearest known op when there is none.
+  const Op& at(std::string_view name) const;
+  const std::map<std::string, Op, std::less<>>& all() const { return ops_; }
+
+  std::vector<ValueType> infer(const Graph& graph,
+                               const Node& node) const override;
+  bool is_random(const std::string& op) const override;
+  Cost cost(const Graph& graph, const Node& node) const;
+
+ private:
+  std::map<std::string, Op, std::less<>> ops_;
+};
+
+// Every operator that Braid knows.
+OpTable standard_ops();
+
+}  // namespace braid

@@ -1,0 +1,132 @@
+#include "braid/ops/traits.h"
+
+#include "braid/ops/functions.h"
+
+namespace braid {
+namespace {
+
+std::vector<Var> all_leading(ArrayContext& c) {
+  std::vector<Var> inputs;
+  for (size_t i = 0; i < c.one().count(); ++i) {
+    inputs.push_back(c.has(i) ? c.leading(i) : Var{});
+  }
+  return inputs;
+}
+
+void emit_all(ArrayContext& c, const std::vector<Var>& outputs, Layout layout) {
+  for (size_t i = 0; i < outputs.size(); ++i) c.emit(i, outputs[i], layout);
+}
+
+// Whether all inputs may stay merged: their channels are the output's.
+bool stays_merged(ArrayContext& c) {
+  bool merged = false;
+  const Shape* first = nullptr;
+  for (size_t i = 0; i < c.one().count(); ++i) {
+    if (!c.has(i)) continue;
+    if (c.shared(i)) {
+      if (num_elements(c.one().shape(i)) != 1) return false;
+      continue;
+    }
+    if (c.layout(i) != Layout::kMerged) return false;
+    if (first && c.one().shape(i) != *first) return false;
+    first = &c.one().shape(i);
+    merged = true;
+  }
+  return merged;
+}
+
+// [B, ...] with ones after B, so that it broadcasts to `rank` member dims.
+Var aligned(ArrayContext& c, size_t i, int64_t rank) {
+  if (c.shared(i)) return c.in(i);
+  Var x = c.leading(i);
+  Shape shape = x.shape();
+  auto missing = static_cast<size_t>(rank + 1 - x.rank());
+  shape.insert(shape.begin() + 1, missing, 1);
+  return reshape(x, shape);
+}
+
+Var fold(Var x) {
+  Shape shape(x.shape().begin() + 1, x.shape().end());
+  shape.at(0) *= x.dim(0);
+  return reshape(x, shape);
+}
+
+Var unfold(Var x, int64_t members) {
+  Shape shape = x.shape();
+  shape.at(0) /= members;
+  shape.insert(shape.begin(), members);
+  return reshape(x, shape);
+}
+
+}  // namespace
+
+Ints shift_dims(Ints dims) {
+  for (int64_t& d : dims) ++d;
+  return dims;
+}
+
+std::vector<ValueType> shape_like_first(const NodeView& v) {
+  return {v.type(0)};
+}
+
+void array_pointwise(ArrayContext& c) {
+  NodeView one = c.one();
+  std::vector<Var> inputs;
+  if (stays_merged(c)) {
+    for (size_t i = 0; i < one.count(); ++i) inputs.push_back(c.in(i));
+    emit_all(c, apply_all(one.node().op, inputs, c.attrs()), Layout::kMerged);
+    return;
+  }
+  auto rank = static_cast<int64_t>(one.output(0).type.shape.size());
+  for (size_t i = 0; i < one.count(); ++i) {
+    inputs.push_back(aligned(c, i, rank));
+  }
+  emit_all(c, apply_all(one.node().op, inputs, c.attrs()), Layout::kLeading);
+}
+
+void array_shifted(ArrayContext& c, Attrs attrs) {
+  emit_all(c, apply_all(c.one().node().op, all_leading(c), std::move(attrs)),
+           Layout::kLeading);
+}
+
+void array_folded(ArrayContext& c) {
+  std::vector<Var> inputs = all_leading(c);
+  for (Var& x : inputs) {
+    if (x) x = fold(x);
+  }
+  std::vector<Var> outputs =
+      apply_all(c.one().node().op, inputs, c.attrs());
+  for (Var& x : outputs) x = unfold(x, c.members());
+  emit_all(c, outputs, Layout::kLeading);
+}
+
+void array_channels(ArrayContext& c) {
+  if (c.layout(0) != Layout::kMerged) return array_folded(c);
+  emit_all(c, apply_all(c.one().node().op, {c.in(0)}, c.attrs()),
+           Layout::kMerged);
+}
+
+void array_members(ArrayContext& c) {
+  Attrs attrs = c.attrs();
+  attrs.set("members", c.members());
+  array_shifted(c, attrs);
+}
+
+void array_loop(ArrayContext& c) {
+  std::vector<Var> inputs = all_leading(c);
+  std::vector<std::vector<Var>> results;  // by output, then member
+  for (int64_t b = 0; b < c.members(); ++b) {
+    std::vector<Var> one;
+    for (Var x : inputs) one.push_back(x ? select(x, 0, b) : Var{});
+    std::vector<Var> outputs = apply_all(c.one().node().op, one, c.attrs());
+    results.resize(outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      results[i].push_back(unsqueeze(outputs[i], 0));
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    c.emit(i, cat(results[i], 0), Layout::kLeading);
+  }
+}
+
+}  // namespace braid

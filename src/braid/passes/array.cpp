@@ -1,0 +1,191 @@
+#include "braid/passes/array.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "braid/ops/functions.h"
+#include "braid/passes/names.h"
+
+namespace braid::passes {
+namespace {
+
+struct Placed {
+  Var value;
+  Layout layout = Layout::kShared;
+};
+
+// Walks the nodes of one model and keeps, for each of its values, the value
+// of the array and where the members lie in it.
+class ArrayBuilder {
+  template <class List>
+  static auto& at(List& list, ValueId id) {
+    return list[static_cast<size_t>(id)];
+  }
+
+ public:
+  ArrayBuilder(const OpTable& ops, const Graph& one,
+               const ArrayOptions& options)
+      : ops_(ops),
+        one_(one),
+        options_(options),
+        graph_(ops),
+        placed_(one.values().size()),
+        leading_(one.values().size()),
+        merged_(one.values().size()) {}
+
+  Graph build() {
+    for (Slot slot : one_.slots()) {
+      slot.members = options_.members;
+      graph_.add_slot(std::move(slot));
+    }
+    for (ValueId id : one_.inputs()) add_input(id);
+    for (const Node& node : one_.nodes()) add_node(node);
+    for (const Output& output : one_.outputs()) {
+      graph_.add_output(output.name, leading(output.value).id);
+    }
+    return std::move(graph_);
+  }
+
+  int64_t members() const { return options_.members; }
+  Graph& graph() { return graph_; }
+  const Graph& one() const { return one_; }
+  const Placed& placed(ValueId id) const { return at(placed_, id); }
+
+  Var leading(ValueId id) {
+    Var& cached = at(leading_, id);
+    if (!cached) cached = make_leading(at(placed_, id));
+    return cached;
+  }
+
+  Var merged(ValueId id) {
+    Var& cached = at(merged_, id);
+    if (!cached) cached = make_merged(id);
+    return cached;
+  }
+
+  void place(ValueId id, Var value, Layout layout) {
+    at(placed_, id) = {value, layout};
+  }
+
+ private:
+  void add_input(ValueId id);
+  void add_node(const Node& node);
+  Var make_leading(const Placed& from);
+  Var make_merged(ValueId id);
+
+  const OpTable& ops_;
+  const Graph& one_;
+  const ArrayOptions& options_;
+  Graph graph_;
+  std::vector<Placed> placed_;
+  std::vector<Var> leading_;
+  std::vector<Var> merged_;
+};
+
+class NodeContext : public ArrayContext {
+ public:
+  NodeContext(ArrayBuilder& builder, const Node& node)
+      : builder_(builder), node_(node) {}
+  int64_t members() const override { return builder_.members(); }
+  Graph& graph() override { return builder_.graph(); }
+  NodeView one() const override { return {builder_.one(), node_}; }
+  Layout layout(size_t i) const override {
+    return builder_.placed(node_.inputs[i]).layout;
+  }
+  Var in(size_t i) override { return builder_.placed(node_.inputs[i]).value; }
+  Var leading(size_t i) override { return builder_.leading(node_.inputs[i]); }
+  Var merged(size_t i) override { return builder_.merged(node_.inputs[i]); }
+  void emit(size_t i, Var value, Layout layout) override {
+    builder_.place(node_.outputs[i], value, layout);
+  }
+
+ private:
+  ArrayBuilder& builder_;
+  const Node& node_;
+};
+
+void ArrayBuilder::add_input(ValueId id) {
+  const Value& value = one_.value(id);
+  const auto& shared = options_.shared_inputs;
+  bool is_shared = value.name == kMicroInput ||
+                   std::find(shared.begin(), shared.end(), value.name) !=
+                       shared.end();
+  ValueType type = value.type;
+  if (!is_shared) type.shape.insert(type.shape.begin(), members());
+  Var placed = input(graph_, value.name, type);
+  place(id, placed, is_shared ? Layout::kShared : Layout::kLeading);
+}
+
+void ArrayBuilder::add_node(const Node& node) {
+  graph_.continue_at(node);
+  if (node.op == "read") {
+    return place(node.outputs[0], read(graph_, node.slot), Layout::kLeading);
+  }
+  if (node.op == "assign") return assign(node.slot, leading(node.inputs[0]));
+  auto is_shared = [&](ValueId id) {
+    return id == kNone || placed(id).layout == Layout::kShared;
+  };
+  auto first = static_cast<NodeId>(graph_.nodes().size());
+  NodeContext context(*this, node);
+  const Op& op = ops_.at(node.op);
+  if (!op.random &&
+      std::all_of(node.inputs.begin(), node.inputs.end(), is_shared)) {
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) {
+      inputs.push_back(id == kNone ? kNone : placed(id).value.id);
+    }
+    NodeId copy = graph_.add_like(node, inputs);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      context.emit(i, {&graph_, graph_.node(copy).outputs[i]},
+                   Layout::kShared);
+    }
+    return;
+  }
+  if (!op.array) fail_usage("[array] op '{}' has no array rule", node.op);
+  op.array(context);
+  for (auto id = first; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
+    if (ops_.is_random(graph_.node(id).op)) {
+      graph_.node(id).rng_key = node.rng_key;
+    }
+  }
+}
+
+Var ArrayBuilder::make_leading(const Placed& from) {
+  Var x = from.value;
+  if (from.layout == Layout::kLeading) return x;
+  if (from.layout == Layout::kShared) {
+    Shape shape = x.shape();
+    shape.insert(shape.begin(), members());
+    return expand(x, shape);
+  }
+  Shape split = x.shape();  // [N, B * C, ...] -> [N, B, C, ...]
+  split[1] /= members();
+  split.insert(split.begin() + 1, members());
+  return transpose(reshape(x, split), 0, 1);
+}
+
+Var ArrayBuilder::make_merged(ValueId id) {
+  const Placed& from = placed(id);
+  if (from.layout == Layout::kMerged) return from.value;
+  Var x = transpose(leading(id), 0, 1);  // [N, B, C, ...]
+  Shape joined = x.shape();
+  joined[2] *= members();
+  joined.erase(joined.begin() + 1);
+  return reshape(x, joined);
+}
+
+}  // namespace
+
+Graph array(const OpTable& ops, const Graph& one, const ArrayOptions& options) {
+  if (options.members < 1) {
+    fail_usage("[array] needs at least one member, got {}", options.members);
+  }
+  for (const std::string& name : options.shared_inputs) {
+    if (one.find_input(name) == kNone) {
+      fail_usage("[array] there is no input '{}' to share", name);
+    }
+  }
+  return ArrayBuilder(ops, one, options).build();
+}
+
+}  // namespace braid::passes

@@ -1,0 +1,23 @@
+// Compile: a step and a plan become a Program.
+//
+// The step is a row of stages: forward of each segment, backward of each
+// segment, update of each segment. With depth d, stage p opens when evictions
+// of stages before p - d are done; then fetches for stage p + d are issued,
+// those for p are awaited, its nodes run, and its evictions are issued.
+#pragma once
+
+#include <functional>
+
+#include "braid/ops/op.h"
+#include "braid/passes/step_graph.h"
+#include "braid/plan/program.h"
+
+namespace braid::plan {
+
+// Scratch bytes that a node's kernel takes beside its operands.
+using WorkspaceRule = std::function<int64_t(const Graph&, const Node&)>;
+
+Program compile(const OpTable& ops, const passes::StepGraph& step,
+                const Plan& plan, const WorkspaceRule& workspace = {});
+
+}  // namespace braid::plan

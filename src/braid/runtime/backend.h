@@ -1,0 +1,92 @@
+// Backend: one device and its ways of computing and copying. The Executor
+// drives it; a CPU machine can hold several (virtual devices), each with its
+// own byte account.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "braid/runtime/account.h"
+#include "braid/runtime/kernels/kernel.h"
+
+namespace braid::runtime {
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string name() const = 0;
+  Account& account() { return account_; }
+  Account& host_account() { return host_account_; }
+
+  // Memory of the device and host memory that it can copy from and to. The
+  // caller charges the accounts.
+  virtual std::byte* allocate(int64_t bytes) = 0;
+  virtual void release(std::byte* data) = 0;
+  virtual std::byte* allocate_host(int64_t bytes) = 0;
+  virtual void release_host(std::byte* data) = 0;
+
+  // Blocking copies, for inputs, results and state.
+  virtual void write(std::byte* device, const std::byte* host,
+                     int64_t bytes) = 0;
+  virtual void read(std::byte* host, const std::byte* device,
+                    int64_t bytes) = 0;
+
+  virtual Run prepare(const Call& call) = 0;
+  // For operands in host memory.
+  virtual Run prepare_host(const Call& call) = 0;
+  // Scratch bytes that the call's kernel takes, measured by running it on
+  // memory of its own.
+  virtual int64_t measure_workspace(const Graph& graph, const Node& node,
+                                    int threads) = 0;
+
+  // Streams. Events are numbers below num_events; each pass begins with all
+  // of them open. `after` is an event or kNone. Errors of other threads are
+  // thrown by the next wait.
+  virtual void begin_pass(int32_t num_events) = 0;
+  virtual void fetch(std::byte* device, const std::byte* host, int64_t bytes,
+                     int32_t event, int32_t after) = 0;
+  virtual void evict(std::byte* host, const std::byte* device, int64_t bytes,
+                     int32_t event, int32_t after) = 0;
+  virtual void host_run(const Run& run, int32_t event, int32_t after) = 0;
+  virtual void wait(int32_t event) = 0;
+  // Everything issued so far has happened.
+  virtual void synchronize() = 0;
+
+  // Records what `body` issues and returns a function that issues it again
+  // at once; null when the device has no such thing.
+  virtual Run capture(const Run& body) = 0;
+
+ protected:
+  Backend(std::string device, int64_t limit_bytes)
+      : account_(device, limit_bytes), host_account_("host") {}
+
+ private:
+  Account account_;
+  Account host_account_;
+};
+
+// Charged memory of a backend; released on destruction.
+class Memory {
+ public:
+  enum class Where { kDevice, kHost };
+  Memory() = default;
+  Memory(Backend& backend, Where where, int64_t bytes, const std::string& what);
+  ~Memory();
+  Memory(Memory&& other) noexcept { *this = std::move(other); }
+  Memory& operator=(Memory&& other) noexcept;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  std::byte* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  Account& account() const;
+  Backend* backend_ = nullptr;
+  Where where_ = Where::kDevice;
+  std::byte* data_ = nullptr;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace braid::runtime

@@ -1,0 +1,126 @@
+#include "braid/runtime/cpu_backend.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "braid/base/bytes.h"
+#include "braid/plan/program.h"
+#include "braid/runtime/signature.h"
+
+namespace braid::runtime {
+namespace {
+
+// Zeroed memory for a trial call: untouched pages cost nothing.
+class ZeroPages {
+ public:
+  explicit ZeroPages(int64_t bytes)
+      : bytes_(static_cast<size_t>(align_up(bytes + 1, 4096))) {
+    void* data = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<std::byte*>(data);
+  }
+  ~ZeroPages() {
+    if (data_) munmap(data_, bytes_);
+  }
+  ZeroPages(ZeroPages&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
+  ZeroPages& operator=(ZeroPages&&) = delete;
+  std::byte* data() const { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t bytes_;
+};
+
+}  // namespace
+
+CpuBackend::CpuBackend(const KernelTable& kernels, CpuOptions options)
+    : Backend(options.name, options.limit_bytes),
+      kernels_(kernels),
+      options_(std::move(options)) {}
+
+CpuBackend::~CpuBackend() { CpuBackend::synchronize(); }
+
+std::byte* CpuBackend::allocate(int64_t bytes) {
+  auto alignment = static_cast<size_t>(plan::kAlignment);
+  auto size = static_cast<size_t>(align_up(std::max<int64_t>(bytes, 1), 4096));
+  void* data = std::aligned_alloc(size >= 4096 ? 4096 : alignment, size);
+  if (!data) throw std::bad_alloc();
+  return static_cast<std::byte*>(data);
+}
+
+void CpuBackend::release(std::byte* data) { std::free(data); }
+
+void CpuBackend::write(std::byte* device, const std::byte* host,
+                       int64_t bytes) {
+  std::memcpy(device, host, static_cast<size_t>(bytes));
+}
+
+void CpuBackend::read(std::byte* host, const std::byte* device,
+                      int64_t bytes) {
+  std::memcpy(host, device, static_cast<size_t>(bytes));
+}
+
+int64_t CpuBackend::measure_workspace(const Graph& graph, const Node& node,
+                                      int threads) {
+  std::string signature = call_signature(graph, node, threads);
+  auto known = measured_.find(signature);
+  if (known != measured_.end()) return known->second;
+  std::vector<ZeroPages> memory;
+  auto trial = [&](ValueId id) -> Tensor {
+    if (id == kNone) return {};
+    const Value& value = graph.value(id);
+    int64_t span =
+        value.offset + span_elements(value.type.shape, value.strides);
+    memory.emplace_back(span * item_bytes(value.type.dtype));
+    return {memory.back().data(), value.type.dtype, value.type.shape,
+            value.strides};
+  };
+  Workspace workspace;
+  Call call{.node = &node, .inputs = {}, .outputs = {},
+            .workspace = &workspace};
+  for (ValueId id : node.inputs) call.inputs.push_back(trial(id));
+  for (ValueId id : node.outputs) call.outputs.push_back(trial(id));
+  if (node.slot != kNone) call.outputs.push_back(trial(node.inputs[0]));
+  set_call_threads(threads);
+  prepare(call)();
+  return measured_[signature] = workspace.needed_bytes;
+}
+
+void CpuBackend::begin_pass(int32_t num_events) { events_.reset(num_events); }
+
+void CpuBackend::fetch(std::byte* device, const std::byte* host, int64_t bytes,
+                       int32_t event, int32_t after) {
+  copy(h2d_, device, host, bytes, event, after);
+}
+
+void CpuBackend::evict(std::byte* host, const std::byte* device, int64_t bytes,
+                       int32_t event, int32_t after) {
+  copy(d2h_, host, device, bytes, event, after);
+}
+
+void CpuBackend::copy(Stream& stream, std::byte* to, const std::byte* from,
+                      int64_t bytes, int32_t event, int32_t after) {
+  stream.push(
+      [this, to, from, bytes] {
+        if (options_.before_copy) options_.before_copy(bytes);
+        std::memcpy(to, from, static_cast<size_t>(bytes));
+      },
+      event, after);
+}
+
+void CpuBackend::host_run(const Run& run, int32_t event, int32_t after) {
+  updates_.push(run, event, after);
+}
+
+void CpuBackend::synchronize() {
+  h2d_.drain();
+  d2h_.drain();
+  updates_.drain();
+}
+
+}  // namespace braid::runtime

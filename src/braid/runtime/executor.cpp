@@ -1,0 +1,258 @@
+#include "braid/runtime/executor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "braid/base/error.h"
+#include "braid/passes/names.h"
+
+namespace braid::runtime {
+namespace {
+
+using plan::Instruction;
+using plan::Kind;
+using plan::Space;
+
+// Passes over uncaptured kernels before a device records them.
+constexpr int64_t kWarmUpPasses = 3;
+
+void check_limit(const plan::Program& program, Backend& backend) {
+  int64_t limit = backend.account().limit_bytes();
+  if (program.peak_bytes() > limit) {
+    throw std::runtime_error(plan::limit_report(program, limit));
+  }
+}
+
+double as_double(const std::byte* data, DType dtype) {
+  if (dtype == DType::kFloat64) return *reinterpret_cast<const double*>(data);
+  return static_cast<double>(*reinterpret_cast<const float*>(data));
+}
+
+}  // namespace
+
+int threads_for(const Cost& cost, int max_threads) {
+  constexpr double kSmallFlops = 4e6, kSmallBytes = 1e6;
+  bool small = cost.flops < kSmallFlops && cost.bytes < kSmallBytes;
+  return small ? 1 : max_threads;
+}
+
+plan::WorkspaceRule measured_workspace(const OpTable& ops, Backend& backend,
+                                       int threads) {
+  return [&ops, &backend, threads](const Graph& graph, const Node& node) {
+    int count = threads_for(ops.cost(graph, node), threads);
+    return backend.measure_workspace(graph, node, count);
+  };
+}
+
+Executor::Executor(const OpTable& ops, const plan::Program& program,
+                   State& state, Backend& backend, ExecutorOptions options)
+    : program_(program),
+      state_(state),
+      backend_(backend),
+      options_(options) {
+  check_limit(program, backend);
+  arena_ = Memory(backend, Memory::Where::kDevice, program.arena_bytes,
+                  "arena of the step");
+  host_arena_ = Memory(backend, Memory::Where::kHost, program.host_arena_bytes,
+                       "host arena of the step");
+  prepare_calls(ops);
+}
+
+Executor::~Executor() { backend_.synchronize(); }
+
+std::byte* Executor::address(int32_t place) const {
+  const plan::Allocation& a =
+      program_.allocations[static_cast<size_t>(place)];
+  switch (a.space) {
+    case Space::kArena: return arena_.data() + a.offset;
+    case Space::kHostArena: return host_arena_.data() + a.offset;
+    case Space::kDeviceSlot: return state_.device(a.slot);
+    case Space::kHostSlot: return state_.host(a.slot);
+  }
+  return nullptr;
+}
+
+Tensor Executor::operand(ValueId id, int32_t place) const {
+  if (place == kNone) return {};
+  const Value& value = program_.graph.value(id);
+  return {address(place) + value.offset * item_bytes(value.type.dtype),
+          value.type.dtype, value.type.shape, value.strides};
+}
+
+void Executor::prepare_calls(const OpTable& ops) {
+  std::vector<bool> on_host(program_.calls.size(), false);
+  for (const Instruction& i : program_.instructions) {
+    if (i.kind == Kind::kHostRun) on_host[static_cast<size_t>(i.call)] = true;
+  }
+  for (size_t i = 0; i < program_.calls.size(); ++i) {
+    const plan::Call& bound = program_.calls[i];
+    const Node& node = program_.graph.node(bound.node);
+    auto workspace = std::make_unique<Workspace>();
+    if (bound.workspace != kNone) {
+      workspace->data = address(bound.workspace);
+      workspace->bytes =
+          program_.allocations[static_cast<size_t>(bound.workspace)].bytes;
+    }
+    Call call{.node = &node, .inputs = {}, .outputs = {},
+              .workspace = workspace.get()};
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      call.inputs.push_back(operand(node.inputs[k], bound.inputs[k]));
+    }
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      call.outputs.push_back(operand(node.outputs[k], bound.outputs[k]));
+    }
+    if (node.slot != kNone) {
+      const Slot& slot = program_.graph.slot(node.slot);
+      Shape shape = slot.stored_shape();
+      call.outputs.push_back({address(bound.outputs.back()), slot.dtype, shape,
+                              contiguous_strides(shape)});
+    }
+    Cost cost = ops.cost(program_.graph, node);
+    calls_.push_back({on_host[i] ? backend_.prepare_host(call)
+                                 : backend_.prepare(call),
+                      threads_for(cost, options_.threads)});
+    workspaces_.push_back(std::move(workspace));
+  }
+}
+
+void Executor::step(const Feed& feed) {
+  losses_.clear();
+  auto end = static_cast<int32_t>(program_.instructions.size());
+  bool single = program_.micro_batches == 1;
+  try {
+    for (int64_t micro = 0; micro < program_.micro_batches; ++micro) {
+      write_inputs(feed, micro);
+      play_or_replay(0, single ? end : program_.update_begin, recorded_micro_);
+      add_losses();
+    }
+    if (!single) play_or_replay(program_.update_begin, end, recorded_update_);
+  } catch (...) {
+    backend_.synchronize();
+    throw;
+  }
+  ++passes_;
+}
+
+// The loop: what the Simulator walks through with a clock.
+void Executor::play(int32_t begin, int32_t end) {
+  backend_.begin_pass(program_.num_events);
+  for (int32_t at = begin; at < end; ++at) {
+    const Instruction& i = program_.instructions[static_cast<size_t>(at)];
+    switch (i.kind) {
+      case Kind::kRun: {
+        const Prepared& call = calls_[static_cast<size_t>(i.call)];
+        if (call.threads != present_threads_) {
+          set_call_threads(present_threads_ = call.threads);
+        }
+        if (tap_) call_taps(i.call);
+        call.run();
+        break;
+      }
+      case Kind::kHostRun: {
+        const Prepared& call = calls_[static_cast<size_t>(i.call)];
+        if (tap_) call_taps(i.call);
+        backend_.host_run(
+            [&call] {
+              set_call_threads(call.threads);
+              call.run();
+            },
+            i.event, i.after);
+        break;
+      }
+      case Kind::kFetch:
+      case Kind::kEvict: {
+        const plan::Allocation& from =
+            program_.allocations[static_cast<size_t>(i.source)];
+        if (i.kind == Kind::kFetch) {
+          backend_.fetch(address(i.target), address(i.source), from.bytes,
+                         i.event, i.after);
+        } else {
+          backend_.evict(address(i.target), address(i.source), from.bytes,
+                         i.event, i.after);
+        }
+        break;
+      }
+      case Kind::kWait: backend_.wait(i.event); break;
+    }
+  }
+}
+
+void Executor::play_or_replay(int32_t begin, int32_t end, Run& recorded) {
+  bool may_record = options_.capture && !tap_ && passes_ >= kWarmUpPasses;
+  if (recorded && !tap_) return recorded();
+  if (may_record && !recorded) {
+    recorded = backend_.capture([&] { play(begin, end); });
+    if (recorded) return recorded();
+    options_.capture = false;  // this device records nothing
+  }
+  play(begin, end);
+}
+
+void Executor::write_inputs(const Feed& feed, int64_t micro) {
+  const std::vector<ValueId>& inputs = program_.graph.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value& value = program_.graph.value(inputs[i]);
+    std::byte* to = address(program_.input_places[i]);
+    if (value.name == passes::kMicroInput) {
+      backend_.write(to, reinterpret_cast<const std::byte*>(&micro),
+                     sizeof micro);
+      continue;
+    }
+    int64_t bytes =
+        num_elements(value.type.shape) * item_bytes(value.type.dtype);
+    backend_.write(to, feed(micro, inputs[i]), bytes);
+  }
+}
+
+std::vector<std::byte> Executor::output(const std::string& name) const {
+  const auto& outputs = program_.graph.outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].name != name) continue;
+    Tensor tensor = operand(outputs[i].value, program_.output_places[i]);
+    if (!tensor.contiguous()) {
+      fail_usage("[executor] output '{}' is not row-major", name);
+    }
+    std::vector<std::byte> content(static_cast<size_t>(tensor.bytes()));
+    backend_.read(content.data(), tensor.data, tensor.bytes());
+    return content;
+  }
+  fail_usage("[executor] there is no output '{}'", name);
+}
+
+void Executor::add_losses() {
+  ValueId loss = program_.graph.find_output("loss");
+  if (loss == kNone) return;
+  const ValueType& type = program_.graph.value(loss).type;
+  std::vector<std::byte> content = output("loss");
+  losses_.resize(static_cast<size_t>(num_elements(type.shape)));
+  for (size_t i = 0; i < losses_.size(); ++i) {
+    auto at = static_cast<int64_t>(i) * item_bytes(type.dtype);
+    losses_[i] += as_double(content.data() + at, type.dtype) /
+                  static_cast<double>(program_.micro_batches);
+  }
+}
+
+void Executor::call_taps(int32_t call) {
+  for (const auto& gradient : program_.gradients) {
+    if (gradient.call != call) continue;
+    Tensor tensor = operand(gradient.value, gradient.place);
+    int64_t span = span_elements(tensor.shape, tensor.strides);
+    int64_t item = item_bytes(tensor.dtype);
+    std::vector<std::byte> raw(static_cast<size_t>(span * item));
+    backend_.read(raw.data(), tensor.data, span * item);
+    std::vector<std::byte> rows(static_cast<size_t>(tensor.bytes()));
+    Strides steps = contiguous_strides(tensor.shape);
+    for (int64_t i = 0; i < tensor.numel(); ++i) {
+      int64_t from = 0, rest = i;
+      for (size_t d = 0; d < tensor.shape.size(); ++d) {
+        from += rest / steps[d] * tensor.strides[d];
+        rest %= steps[d];
+      }
+      std::memcpy(rows.data() + i * item, raw.data() + from * item,
+                  static_cast<size_t>(item));
+    }
+    tap_(gradient.parameter, rows);
+  }
+}
+
+}  // namespace braid::runtime

@@ -1,0 +1,90 @@
+// Executor: runs a Program on a State. All operands are bound to addresses
+// and all kernels prepared when it is made; a step is then a loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "braid/ops/op.h"
+#include "braid/plan/compile.h"
+#include "braid/plan/program.h"
+#include "braid/runtime/state.h"
+
+namespace braid::runtime {
+
+// Threads for a call of this cost: a function of its shapes alone.
+int threads_for(const Cost& cost, int max_threads);
+
+// Measures scratch on the backend, for plan::compile. Borrows all three.
+plan::WorkspaceRule measured_workspace(const OpTable& ops, Backend& backend,
+                                       int threads);
+
+struct ExecutorOptions {
+  int threads = 1;       // most threads that one call may use
+  bool capture = true;   // replay a recorded graph where the device can
+};
+
+class Executor {
+ public:
+  // Borrows everything. Throws the report of plan::limit_report when the
+  // arena does not fit; nothing is changed then.
+  Executor(const OpTable& ops, const plan::Program& program, State& state,
+           Backend& backend, ExecutorOptions options = {});
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Inputs of micro-batch `micro` of the next step, row-major, in the order
+  // of the graph's inputs without /micro; they must stay until it has run.
+  using Feed = std::function<const std::byte*(int64_t micro, ValueId input)>;
+
+  // One training step: every micro-batch, then the update. Blocking. When it
+  // throws, slots keep what they held before the update part.
+  void step(const Feed& feed);
+
+  // An output after the last micro-batch, and its mean over micro-batches as
+  // doubles (for losses; [B] in an array).
+  std::vector<std::byte> output(const std::string& name) const;
+  const std::vector<double>& losses() const { return losses_; }
+
+  // Called in the next steps with each parameter's gradient, row-major on the
+  // host, right before its update.
+  using GradientTap =
+      std::function<void(SlotId parameter, std::span<const std::byte>)>;
+  void tap_gradients(GradientTap tap) { tap_ = std::move(tap); }
+
+  const plan::Program& program() const { return program_; }
+
+ private:
+  struct Prepared {
+    Run run;
+    int threads = 1;
+  };
+
+  std::byte* address(int32_t place) const;
+  Tensor operand(ValueId value, int32_t place) const;
+  void prepare_calls(const OpTable& ops);
+  void play(int32_t begin, int32_t end);
+  void play_or_replay(int32_t begin, int32_t end, Run& recorded);
+  void write_inputs(const Feed& feed, int64_t micro);
+  void add_losses();
+  void call_taps(int32_t call);
+
+  const plan::Program& program_;
+  State& state_;
+  Backend& backend_;
+  ExecutorOptions options_;
+  Memory arena_, host_arena_;
+  std::vector<std::unique_ptr<Workspace>> workspaces_;
+  std::vector<Prepared> calls_;
+  std::vector<double> losses_;
+  GradientTap tap_;
+  int present_threads_ = 0;
+  int64_t passes_ = 0;
+  Run recorded_micro_, recorded_update_;
+};
+
+}  // namespace braid::runtime

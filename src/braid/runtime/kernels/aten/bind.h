@@ -1,0 +1,56 @@
+// How libtorch kernels are written: a body over operands bound as at::Tensor.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "braid/runtime/kernels/kernel.h"
+
+namespace braid::runtime {
+
+// Operands of one call; inputs that are missing are undefined tensors.
+struct Bound {
+  const Node& node;
+  std::vector<at::Tensor> in;
+  std::vector<at::Tensor> out;
+
+  const Attrs& attrs() const { return node.attrs; }
+  int64_t members() const { return attrs().integer_or("members", 0); }
+  bool has(size_t i) const { return i < in.size() && in[i].defined(); }
+  std::optional<at::Tensor> optional(size_t i) const {
+    return has(i) ? std::optional(in[i]) : std::nullopt;
+  }
+};
+
+at::Tensor bind(const Tensor& tensor, at::Device device);
+at::ScalarType scalar_type(DType dtype);
+
+using Body = std::function<void(Bound&)>;
+
+// A kernel that runs `body` on operands bound once, below autograd. On the
+// CPU its allocations come from the planned workspace.
+Kernel aten_kernel(at::Device device, Body body);
+
+// `result` becomes the content of `out`; nothing moves when it landed there.
+void land(const at::Tensor& out, const at::Tensor& result);
+
+// x as [rows, columns] or, with members, [B, rows, columns].
+at::Tensor rows_of(const at::Tensor& x, int64_t members);
+
+// Families; each adds its rows for tensors on `device`.
+void add_aten_pointwise(KernelTable& table, at::Device device);
+void add_aten_shape(KernelTable& table, at::Device device);
+void add_aten_matmul(KernelTable& table, at::Device device);
+void add_aten_conv(KernelTable& table, at::Device device);
+void add_aten_norm(KernelTable& table, at::Device device);
+void add_aten_attention(KernelTable& table, at::Device device);
+void add_aten_loss(KernelTable& table, at::Device device);
+void add_aten_optimizer(KernelTable& table, at::Device device);
+
+// All of the above.
+void add_aten_kernels(KernelTable& table, at::Device device);
+
+}  // namespace braid::runtime

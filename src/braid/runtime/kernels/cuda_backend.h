@@ -1,0 +1,25 @@
+// The CUDA device, where this build has one.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "braid/runtime/backend.h"
+
+namespace braid::runtime {
+
+struct CudaOptions {
+  int index = 0;
+  int64_t limit_bytes = std::numeric_limits<int64_t>::max();
+};
+
+// Whether a CUDA device can be used here.
+bool has_cuda();
+
+// Borrows the CPU kernels for updates on the host. Throws when there is no
+// device, or when this build has no CUDA.
+std::unique_ptr<Backend> make_cuda_backend(const KernelTable& cpu_kernels,
+                                           const CudaOptions& options);
+
+}  // namespace braid::runtime

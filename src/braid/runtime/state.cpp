@@ -1,0 +1,149 @@
+#include "braid/runtime/state.h"
+
+#include <cstring>
+
+#include "braid/base/error.h"
+#include "braid/base/rng.h"
+#include "braid/passes/names.h"
+
+namespace braid::runtime {
+namespace {
+
+double initial_element(const Init& init, const ElementRandom& random,
+                       uint64_t element) {
+  switch (init.kind) {
+    case Init::Kind::kConstant: return init.a;
+    case Init::Kind::kUniform:
+      return init.a + (init.b - init.a) * random.uniform(element);
+    case Init::Kind::kNormal: return init.a + init.b * random.normal(element);
+  }
+  return 0;
+}
+
+template <class T>
+void fill(std::vector<std::byte>& content, const Slot& slot, int64_t seed) {
+  ElementRandom random(static_cast<uint64_t>(seed), slot.name);
+  auto* data = reinterpret_cast<T*>(content.data());
+  for (size_t i = 0; i < content.size() / sizeof(T); ++i) {
+    data[i] = static_cast<T>(initial_element(slot.init, random, i));
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> initial_content(const Slot& slot, int64_t seed) {
+  auto bytes = num_elements(slot.shape) * item_bytes(slot.dtype);
+  std::vector<std::byte> content(static_cast<size_t>(bytes));
+  switch (slot.dtype) {
+    case DType::kFloat32: fill<float>(content, slot, seed); break;
+    case DType::kFloat64: fill<double>(content, slot, seed); break;
+    case DType::kInt64: fill<int64_t>(content, slot, seed); break;
+    case DType::kInt32: fill<int32_t>(content, slot, seed); break;
+    case DType::kUInt8:
+    case DType::kBool: fill<uint8_t>(content, slot, seed); break;
+    case DType::kBFloat16:
+      fail_usage("[state] slot '{}': bf16 slots are not initialised yet",
+                 slot.name);
+  }
+  if (slot.name == passes::kSeedSlot) {
+    std::memcpy(content.data(), &seed, sizeof seed);
+  }
+  return content;
+}
+
+State::State(const std::vector<Slot>& slots,
+             const std::vector<plan::SlotPlace>& places, Backend& backend)
+    : slots_(slots), backend_(backend) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const Slot& slot = slots[i];
+    members_ = std::max(members_, slot.members);
+    int64_t bytes = plan::slot_bytes(slot);
+    device_.push_back(places[i].device
+                          ? Memory(backend, Memory::Where::kDevice, bytes,
+                                   "slot " + slot.name)
+                          : Memory());
+    host_.push_back(places[i].host ? Memory(backend, Memory::Where::kHost,
+                                            bytes, "slot " + slot.name)
+                                   : Memory());
+    write(static_cast<SlotId>(i),
+          std::vector<std::byte>(static_cast<size_t>(slot.bytes())));
+  }
+}
+
+void State::initialise(std::span<const int64_t> seeds) {
+  int64_t count = std::max<int64_t>(members_, 1);
+  if (static_cast<int64_t>(seeds.size()) != count) {
+    fail_usage("[state] expected {} seeds, got {}", count, seeds.size());
+  }
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    for (int64_t m = 0; m < count; ++m) {
+      write_member(static_cast<SlotId>(i), m,
+                   initial_content(slots_[i], seeds[static_cast<size_t>(m)]));
+    }
+  }
+}
+
+SlotId State::find(std::string_view name) const {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].name == name) return static_cast<SlotId>(i);
+  }
+  return kNone;
+}
+
+std::byte* State::device(SlotId slot) const {
+  return device_[static_cast<size_t>(slot)].data();
+}
+
+std::byte* State::host(SlotId slot) const {
+  return host_[static_cast<size_t>(slot)].data();
+}
+
+std::vector<std::byte> State::read(SlotId slot) const {
+  std::vector<std::byte> content(
+      static_cast<size_t>(slots_[static_cast<size_t>(slot)].bytes()));
+  if (host(slot)) {
+    std::memcpy(content.data(), host(slot), content.size());
+  } else {
+    backend_.read(content.data(), device(slot),
+                  static_cast<int64_t>(content.size()));
+  }
+  return content;
+}
+
+void State::write(SlotId slot, std::span<const std::byte> content) {
+  check_size(slot, content.size(), slots_[static_cast<size_t>(slot)].bytes());
+  if (host(slot)) std::memcpy(host(slot), content.data(), content.size());
+  if (device(slot)) {
+    backend_.write(device(slot), content.data(),
+                   static_cast<int64_t>(content.size()));
+  }
+}
+
+std::vector<std::byte> State::read_member(SlotId slot, int64_t member) const {
+  std::vector<std::byte> all = read(slot);
+  if (members_ == 0) return all;
+  auto size = all.size() / static_cast<size_t>(members_);
+  auto begin = all.begin() + static_cast<int64_t>(size) * member;
+  return {begin, begin + static_cast<int64_t>(size)};
+}
+
+void State::write_member(SlotId slot, int64_t member,
+                         std::span<const std::byte> content) {
+  int64_t whole = slots_[static_cast<size_t>(slot)].bytes();
+  int64_t size = whole / std::max<int64_t>(members_, 1);
+  check_size(slot, content.size(), size);
+  if (host(slot)) {
+    std::memcpy(host(slot) + size * member, content.data(), content.size());
+  }
+  if (device(slot)) {
+    backend_.write(device(slot) + size * member, content.data(), size);
+  }
+}
+
+void State::check_size(SlotId slot, size_t given, int64_t expected) const {
+  if (static_cast<int64_t>(given) == expected) return;
+  fail_usage("[state] slot '{}' takes {} bytes, got {}",
+             slots_[static_cast<size_t>(slot)].name, expected, given);
+}
+
+}  // namespace braid::runtime

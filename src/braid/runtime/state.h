@@ -1,0 +1,52 @@
+// State: the storage of all slots of a model or an array. It outlives
+// Programs; each slot lies on the device, on the host, or both, as the plan
+// says.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "braid/plan/program.h"
+#include "braid/runtime/backend.h"
+
+namespace braid::runtime {
+
+class State {
+ public:
+  // Takes memory from the backend, which is borrowed. Contents are zero.
+  State(const std::vector<Slot>& slots,
+        const std::vector<plan::SlotPlace>& places, Backend& backend);
+
+  // Fills every slot by its Init; one seed per member, or a single one.
+  void initialise(std::span<const int64_t> seeds);
+
+  const std::vector<Slot>& slots() const { return slots_; }
+  SlotId find(std::string_view name) const;  // kNone when there is none
+  int64_t members() const { return members_; }  // 0: one model
+  std::byte* device(SlotId slot) const;
+  std::byte* host(SlotId slot) const;
+
+  // Whole content in row-major order, [B, ...] in an array. Blocking; no step
+  // may run meanwhile.
+  std::vector<std::byte> read(SlotId slot) const;
+  void write(SlotId slot, std::span<const std::byte> content);
+
+  // The part of one member (member 0 of a single model is all of it).
+  std::vector<std::byte> read_member(SlotId slot, int64_t member) const;
+  void write_member(SlotId slot, int64_t member,
+                    std::span<const std::byte> content);
+
+ private:
+  void check_size(SlotId slot, size_t given, int64_t expected) const;
+
+  std::vector<Slot> slots_;
+  Backend& backend_;
+  int64_t members_ = 0;
+  std::vector<Memory> device_, host_;  // by slot; empty where it does not lie
+};
+
+// The initial content of one member.
+std::vector<std::byte> initial_content(const Slot& slot, int64_t seed);
+
+}  // namespace braid::runtime

@@ -1,0 +1,141 @@
+#include "braid/train/trainer.h"
+
+#include <cstring>
+
+#include "braid/base/text.h"
+#include "braid/passes/accumulate.h"
+#include "braid/passes/array.h"
+#include "braid/passes/layout.h"
+#include "braid/passes/names.h"
+#include "braid/passes/prune.h"
+#include "braid/passes/segments.h"
+
+namespace braid::train {
+namespace {
+
+using plan::Activations;
+using plan::Decision;
+using plan::Parameters;
+using plan::Update;
+
+// Uniform plans from fastest to smallest, until the solver chooses per
+// segment.
+std::vector<plan::Plan> ladder(size_t num_segments) {
+  const Decision steps[] = {
+      {},
+      {Activations::kRecompute, Parameters::kResident, Update::kDevice},
+      {Activations::kOffload, Parameters::kResident, Update::kDevice},
+      {Activations::kRecompute, Parameters::kResident, Update::kHost},
+      {Activations::kRecompute, Parameters::kSpilled, Update::kDevice},
+      {Activations::kOffload, Parameters::kSpilled, Update::kHost},
+      {Activations::kRecompute, Parameters::kSpilled, Update::kHost},
+  };
+  std::vector<plan::Plan> plans;
+  for (const Decision& d : steps) {
+    for (int depth : {1, 0}) {
+      plans.push_back(plan::uniform(num_segments, d, depth));
+    }
+  }
+  return plans;
+}
+
+}  // namespace
+
+std::vector<std::string> segment_names(const Graph& forward) {
+  Graph copy = forward;
+  return passes::mark_segments(copy);
+}
+
+passes::StepGraph build_step(const OpTable& ops, Graph forward,
+                             const TrainerOptions& options) {
+  passes::mark_segments(forward);
+  if (options.members > 0) {
+    forward = passes::array(
+        ops, forward,
+        {.members = options.members, .shared_inputs = options.shared_inputs});
+  }
+  passes::Gradients gradients =
+      passes::differentiate(ops, std::move(forward));
+  passes::StepGraph step = passes::accumulate(ops, std::move(gradients),
+                                              options.micro_batches);
+  step = passes::add_optimizer(ops, std::move(step), options.optimizer);
+  return passes::layout(ops, step);
+}
+
+Trainer::Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
+                 TrainerOptions options)
+    : options_(std::move(options)) {
+  size_t num_segments = segment_names(forward).size();
+  if (!options_.plan.segments.empty() &&
+      options_.plan.segments.size() != num_segments) {
+    fail_usage("[plan] the model has {} segments, the plan {}", num_segments,
+               options_.plan.segments.size());
+  }
+  passes::StepGraph step = build_step(ops, std::move(forward), options_);
+  compile(ops, step, num_segments, backend);
+  state_ = std::make_unique<runtime::State>(program_->graph.slots(),
+                                            program_->slots, backend);
+  executor_ = std::make_unique<runtime::Executor>(
+      ops, *program_, *state_, backend,
+      runtime::ExecutorOptions{options_.threads, options_.capture});
+}
+
+void Trainer::compile(const OpTable& ops, const passes::StepGraph& step,
+                      size_t num_segments, runtime::Backend& backend) {
+  auto workspace =
+      runtime::measured_workspace(ops, backend, options_.threads);
+  auto try_plan = [&](const plan::Plan& candidate) {
+    plan_ = candidate;
+    program_ = std::make_unique<plan::Program>(
+        plan::compile(ops, step, candidate, workspace));
+    return program_->peak_bytes() <= backend.account().limit_bytes();
+  };
+  int64_t limit = backend.account().limit_bytes();
+  if (!options_.plan.segments.empty() || !options_.fit_to_limit) {
+    plan::Plan chosen = options_.plan.segments.empty()
+                            ? plan::keep_all(num_segments)
+                            : options_.plan;
+    if (try_plan(chosen)) return;
+    throw std::runtime_error(plan::limit_report(*program_, limit));
+  }
+  std::string least;
+  int64_t least_bytes = 0;
+  for (const plan::Plan& candidate : ladder(num_segments)) {
+    if (try_plan(candidate)) return;
+    if (least.empty() || program_->peak_bytes() < least_bytes) {
+      least_bytes = program_->peak_bytes();
+      least = plan::limit_report(*program_, limit);
+    }
+  }
+  throw std::runtime_error(least);
+}
+
+void Trainer::initialise(const std::vector<int64_t>& seeds) {
+  state_->initialise(seeds);
+}
+
+void Trainer::set_hyper(int64_t member, const std::string& name,
+                        double value) {
+  auto write = [&](SlotId slot) {
+    std::vector<std::byte> bytes(sizeof value);
+    std::memcpy(bytes.data(), &value, sizeof value);
+    state_->write_member(slot, member, bytes);
+  };
+  SlotId slot = state_->find(passes::hyper_slot(name));
+  if (slot != kNone) return write(slot);
+  std::vector<std::string> known{"dropout"};
+  bool found = false;
+  for (size_t i = 0; i < state_->slots().size(); ++i) {
+    const Slot& s = state_->slots()[i];
+    if (s.role != Role::kHyper) continue;
+    known.push_back(s.name.substr(passes::hyper_slot("").size()));
+    if (name != "dropout" || !s.name.ends_with(".p")) continue;
+    write(static_cast<SlotId>(i));
+    found = true;
+  }
+  if (found) return;
+  fail_usage("[member] no value '{}' can be set\nHINT: did you mean '{}'?",
+             name, nearest_name(name, known));
+}
+
+}  // namespace braid::train

@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include "braid/base/error.h"
+#include "braid/ops/op.h"
+#include "braid/runtime/cpu_backend.h"
+#include "braid/runtime/kernels/cuda_backend.h"
+#include "run_row.h"
+
+namespace braid::parity {
+
+std::vector<Row> all_rows() {
+  std::vector<Row> rows;
+  for (auto family : {pointwise_rows, shape_rows, reduce_rows, matmul_rows,
+                      conv_rows, norm_rows, attention_rows, loss_rows}) {
+    std::vector<Row> more = family();
+    rows.insert(rows.end(), more.begin(), more.end());
+  }
+  return rows;
+}
+
+namespace {
+
+const runtime::KernelTable& kernels() {
+  static const runtime::KernelTable table = runtime::cpu_kernels();
+  return table;
+}
+
+double tolerance(DType dtype) { return dtype == DType::kFloat64 ? 1e-10 : 1e-5; }
+
+void expect_near(const Results& a, const Results& b, double limit) {
+  for (const auto& [name, value] : b) {
+    SCOPED_TRACE(name);
+    ASSERT_TRUE(a.contains(name));
+    ASSERT_EQ(a.at(name).sizes(), value.sizes());
+    EXPECT_LE(difference(a.at(name), value), limit);
+  }
+}
+
+void expect_same_bits(const Results& a, const Results& b) {
+  for (const auto& [name, value] : b) {
+    EXPECT_TRUE(at::equal(a.at(name), value)) << name << " differs";
+  }
+}
+
+class Parity : public testing::TestWithParam<std::tuple<Row, DType>> {
+ protected:
+  const Row& row() const { return std::get<0>(GetParam()); }
+  DType dtype() const { return std::get<1>(GetParam()); }
+};
+
+TEST_P(Parity, ForwardAndGradientsEqualLibtorch) {
+  runtime::CpuBackend backend(kernels(), {});
+  Tensors inputs = random_inputs(row(), dtype(), 0);
+  auto got = run_braid(row(), {inputs}, dtype(), backend, false);
+  expect_near(got[0], run_reference(row(), inputs), tolerance(dtype()));
+  auto again = run_braid(row(), {inputs}, dtype(), backend, false);
+  expect_same_bits(again[0], got[0]);
+}
+
+TEST_P(Parity, ArrayOfThreeEqualsSoloRuns) {
+  runtime::CpuBackend backend(kernels(), {});
+  std::vector<Tensors> inputs;
+  for (int64_t m = 0; m < 3; ++m) {
+    inputs.push_back(random_inputs(row(), dtype(), m));
+  }
+  auto members = run_braid(row(), inputs, dtype(), backend, true);
+  for (size_t m = 0; m < 3; ++m) {
+    SCOPED_TRACE(m);
+    auto solo = run_braid(row(), {inputs[m]}, dtype(), backend, false);
+    expect_near(members[m], solo[0], tolerance(dtype()));
+  }
+}
+
+std::string row_name(
+    const testing::TestParamInfo<std::tuple<Row, DType>>& info) {
+  const Row& row = std::get<0>(info.param);
+  std::string name = row.op + "_" + row.note + "_" +
+                     std::string(dtype_name(std::get<1>(info.param))) + "_" +
+                     std::to_string(info.index);
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, Parity,
+    testing::Combine(testing::ValuesIn(all_rows()),
+                     testing::Values(DType::kFloat64, DType::kFloat32)),
+    row_name);
+
+// One test for all rows, so that a machine without a GPU skips one test.
+TEST(ParityOnGpu, EveryRowEqualsTheCpu) {
+  if (!runtime::has_cuda()) GTEST_SKIP() << "no CUDA device here";
+  auto gpu = runtime::make_cuda_backend(kernels(), {});
+  for (const Row& row : all_rows()) {
+    SCOPED_TRACE(row.op + " " + row.note);
+    for (DType dtype : {DType::kFloat64, DType::kFloat32}) {
+      Tensors inputs = random_inputs(row, dtype, 0);
+      auto got = run_braid(row, {inputs}, dtype, *gpu, false);
+      double limit = dtype == DType::kFloat64 ? 1e-9 : 1e-4;
+      expect_near(got[0], run_reference(row, inputs), limit);
+    }
+  }
+}
+
+// Forward ops that differentiate must have rows; a new op without one fails.
+TEST(ParityTable, CoversEveryDifferentiableOp) {
+  OpTable ops = standard_ops();
+  std::set<std::string> covered{"view"};  // what reshape becomes
+  for (const Row& row : all_rows()) covered.insert(row.op);
+  covered.insert("dropout");  // random: tests of its own
+  for (const auto& [name, op] : ops.all()) {
+    if (!op.vjp) continue;
+    EXPECT_TRUE(covered.contains(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace braid::parity

@@ -1,0 +1,181 @@
+#include "run_row.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <cstring>
+
+#include "braid/ops/functions.h"
+#include "braid/runtime/kernels/aten/bind.h"
+#include "braid/train/trainer.h"
+
+namespace braid::parity {
+namespace {
+
+std::string input_name(size_t i) { return fmt::format("in{}", i); }
+
+// A tensor that an op of the row's inputs yields, as a copy of plain bytes.
+at::Tensor from_bytes(std::span<const std::byte> bytes, const Shape& shape,
+                      DType dtype) {
+  at::Tensor t =
+      at::empty(shape, at::TensorOptions(runtime::scalar_type(dtype)));
+  if (!bytes.empty()) std::memcpy(t.data_ptr(), bytes.data(), bytes.size());
+  return t;
+}
+
+bool is_float(const Arg& arg) {
+  return arg.kind == Arg::Kind::kFloat || arg.kind == Arg::Kind::kPositive;
+}
+
+// loss = sum(y * weights), y as an output of its own.
+Graph build_graph(const OpTable& ops, const Row& row, DType dtype) {
+  Graph graph(ops);
+  std::vector<Var> inputs;
+  for (size_t i = 0; i < row.args.size(); ++i) {
+    const Arg& arg = row.args[i];
+    if (arg.kind == Arg::Kind::kMissing) {
+      inputs.push_back({});
+    } else if (is_float(arg)) {
+      inputs.push_back(read(
+          graph, graph.add_slot({.name = input_name(i),
+                                 .dtype = dtype,
+                                 .shape = arg.shape})));
+    } else {
+      inputs.push_back(
+          input(graph, input_name(i), {DType::kInt64, arg.shape}));
+    }
+  }
+  Var y = row.build ? row.build(inputs) : apply(row.op, inputs, row.attrs);
+  Var weights = input(graph, "weights", {dtype, y.shape()});
+  Ints dims;
+  for (int64_t d = 0; d < y.rank(); ++d) dims.push_back(d);
+  graph.add_output("y", apply("copy", {y}).id);
+  graph.add_output("loss", sum(mul(y, weights), dims).id);
+  return graph;
+}
+
+// All members of a tensor side by side.
+at::Tensor stacked(const std::vector<Tensors>& inputs, size_t i,
+                   bool as_array) {
+  if (!as_array) return inputs[0][i].contiguous();
+  std::vector<at::Tensor> parts;
+  for (const Tensors& one : inputs) parts.push_back(one[i]);
+  return at::stack(parts);
+}
+
+}  // namespace
+
+Tensors random_inputs(const Row& row, DType dtype, int64_t seed) {
+  at::Generator random = at::detail::createCPUGenerator(
+      static_cast<uint64_t>(seed) + 1);
+  Tensors inputs;
+  for (const Arg& arg : row.args) {
+    auto options = at::TensorOptions(at::kDouble);
+    switch (arg.kind) {
+      case Arg::Kind::kFloat:
+        inputs.push_back(at::randn(arg.shape, random, options));
+        break;
+      case Arg::Kind::kPositive:
+        inputs.push_back(at::rand(arg.shape, random, options) + 0.5);
+        break;
+      case Arg::Kind::kIndex:
+        inputs.push_back(
+            at::randint(arg.limit, arg.shape, random, options.dtype(at::kLong)));
+        break;
+      case Arg::Kind::kMissing: inputs.emplace_back(); break;
+    }
+    if (is_float(arg)) {
+      inputs.back() = inputs.back().to(runtime::scalar_type(dtype));
+    }
+  }
+  return inputs;
+}
+
+at::Tensor random_weights(const Row& row, const Tensors& inputs) {
+  at::Tensor y = row.reference(inputs);
+  at::Generator random = at::detail::createCPUGenerator(7);
+  return at::randn(y.sizes(), random, at::TensorOptions(at::kDouble))
+      .to(y.scalar_type());
+}
+
+Results run_reference(const Row& row, const Tensors& inputs) {
+  Tensors leaves;
+  for (const at::Tensor& t : inputs) {
+    leaves.push_back(t.defined() ? t.detach().clone() : t);
+    if (t.defined() && t.is_floating_point()) {
+      leaves.back().set_requires_grad(true);
+    }
+  }
+  at::Tensor y = row.reference(leaves);
+  if (y.requires_grad()) (y * random_weights(row, inputs)).sum().backward();
+  Results results{{"y", y.detach()}};
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (!leaves[i].defined() || !leaves[i].is_floating_point()) continue;
+    at::Tensor grad = leaves[i].grad();
+    results[input_name(i)] =
+        grad.defined() ? grad : at::zeros_like(inputs[i]);
+  }
+  return results;
+}
+
+std::vector<Results> run_braid(const Row& row,
+                               const std::vector<Tensors>& inputs,
+                               DType dtype, runtime::Backend& backend,
+                               bool as_array) {
+  OpTable ops = standard_ops();
+  auto count = static_cast<int64_t>(inputs.size());
+  train::TrainerOptions options{.optimizer = passes::make_optimizer("sgd")};
+  options.optimizer.hyper["lr"] = 0;
+  options.members = as_array ? count : 0;
+  train::Trainer trainer(ops, build_graph(ops, row, dtype), backend, options);
+  std::map<std::string, at::Tensor> feeds;
+  for (size_t i = 0; i < row.args.size(); ++i) {
+    if (row.args[i].kind == Arg::Kind::kMissing) continue;
+    at::Tensor all = stacked(inputs, i, as_array);
+    SlotId slot = trainer.state().find(input_name(i));
+    if (slot == kNone) {
+      feeds[input_name(i)] = all;
+    } else {
+      auto* data = static_cast<const std::byte*>(all.data_ptr());
+      trainer.state().write(slot, {data, all.nbytes()});
+    }
+  }
+  at::Tensor weights = random_weights(row, inputs[0]);
+  feeds["weights"] =
+      as_array ? at::stack(std::vector<at::Tensor>(inputs.size(), weights))
+               : weights.contiguous();
+  std::vector<Results> results(inputs.size());
+  auto split = [&](const std::string& name, const at::Tensor& all) {
+    for (size_t m = 0; m < results.size(); ++m) {
+      results[m][name] =
+          (as_array ? all.select(0, static_cast<int64_t>(m)) : all).clone();
+    }
+  };
+  for (size_t i = 0; i < row.args.size(); ++i) {
+    if (is_float(row.args[i])) {
+      split(input_name(i), at::zeros_like(stacked(inputs, i, as_array)));
+    }
+  }
+  trainer.executor().tap_gradients(
+      [&](SlotId slot, std::span<const std::byte> bytes) {
+        const Slot& s = trainer.state().slots()[static_cast<size_t>(slot)];
+        split(s.name, from_bytes(bytes, s.stored_shape(), dtype));
+      });
+  trainer.step([&](int64_t, ValueId id) {
+    const at::Tensor& t = feeds.at(trainer.graph().value(id).name);
+    return static_cast<const std::byte*>(t.data_ptr());
+  });
+  ValueId y = trainer.graph().find_output("y");
+  split("y", from_bytes(trainer.executor().output("y"),
+                        trainer.graph().value(y).type.shape, dtype));
+  return results;
+}
+
+double difference(const at::Tensor& a, const at::Tensor& b) {
+  if (b.numel() == 0) return 0;
+  double scale = b.abs().max().item<double>();
+  double error = (a.to(at::kDouble) - b.to(at::kDouble)).abs().max()
+                     .item<double>();
+  return error / std::max(scale, 1e-3);
+}
+
+}  // namespace braid::parity
