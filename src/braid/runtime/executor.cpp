@@ -208,13 +208,7 @@ std::vector<std::byte> Executor::output(const std::string& name) const {
   const auto& outputs = program_.graph.outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].name != name) continue;
-    Tensor tensor = operand(outputs[i].value, program_.output_places[i]);
-    if (!tensor.contiguous()) {
-      fail_usage("[executor] output '{}' is not row-major", name);
-    }
-    std::vector<std::byte> content(static_cast<size_t>(tensor.bytes()));
-    backend_.read(content.data(), tensor.data, tensor.bytes());
-    return content;
+    return read_rows(operand(outputs[i].value, program_.output_places[i]));
   }
   fail_usage("[executor] there is no output '{}'", name);
 }
@@ -235,24 +229,30 @@ void Executor::add_losses() {
 void Executor::call_taps(int32_t call) {
   for (const auto& gradient : program_.gradients) {
     if (gradient.call != call) continue;
-    Tensor tensor = operand(gradient.value, gradient.place);
-    int64_t span = span_elements(tensor.shape, tensor.strides);
-    int64_t item = item_bytes(tensor.dtype);
-    std::vector<std::byte> raw(static_cast<size_t>(span * item));
-    backend_.read(raw.data(), tensor.data, span * item);
-    std::vector<std::byte> rows(static_cast<size_t>(tensor.bytes()));
-    Strides steps = contiguous_strides(tensor.shape);
-    for (int64_t i = 0; i < tensor.numel(); ++i) {
-      int64_t from = 0, rest = i;
-      for (size_t d = 0; d < tensor.shape.size(); ++d) {
-        from += rest / steps[d] * tensor.strides[d];
-        rest %= steps[d];
-      }
-      std::memcpy(rows.data() + i * item, raw.data() + from * item,
-                  static_cast<size_t>(item));
-    }
-    tap_(gradient.parameter, rows);
+    tap_(gradient.parameter,
+         read_rows(operand(gradient.value, gradient.place)));
   }
+}
+
+// A device tensor's elements on the host, row-major.
+std::vector<std::byte> Executor::read_rows(const Tensor& tensor) const {
+  int64_t item = item_bytes(tensor.dtype);
+  int64_t span = span_elements(tensor.shape, tensor.strides);
+  std::vector<std::byte> raw(static_cast<size_t>(span * item));
+  backend_.read(raw.data(), tensor.data, span * item);
+  if (tensor.contiguous()) return raw;
+  std::vector<std::byte> rows(static_cast<size_t>(tensor.bytes()));
+  Strides steps = contiguous_strides(tensor.shape);
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    int64_t from = 0, rest = i;
+    for (size_t d = 0; d < tensor.shape.size(); ++d) {
+      from += rest / steps[d] * tensor.strides[d];
+      rest %= steps[d];
+    }
+    std::memcpy(rows.data() + i * item, raw.data() + from * item,
+                static_cast<size_t>(item));
+  }
+  return rows;
 }
 
 }  // namespace braid::runtime

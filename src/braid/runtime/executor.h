@@ -72,6 +72,7 @@ class Executor {
   void write_inputs(const Feed& feed, int64_t micro);
   void add_losses();
   void call_taps(int32_t call);
+  std::vector<std::byte> read_rows(const Tensor& tensor) const;
 
   const plan::Program& program_;
   State& state_;

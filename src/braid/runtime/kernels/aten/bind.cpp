@@ -19,14 +19,29 @@ bool overlaps(const Tensor& a, const Tensor& b) {
 }
 
 // Outputs that no input shares memory with: results may be made right there.
-std::vector<Tensor> landings_of(const Call& call) {
+std::vector<Tensor> free_outputs(const Call& call,
+                                 const std::vector<size_t>& wanted) {
   std::vector<Tensor> landings;
-  for (const Tensor& out : call.outputs) {
-    bool free = out && landings.size() < 32;
-    for (const Tensor& in : call.inputs) free = free && !overlaps(out, in);
-    if (free) landings.push_back(out);
+  for (size_t i : wanted) {
+    bool free = call.out(i).numel() > 0;
+    for (const Tensor& in : call.inputs) {
+      free = free && !overlaps(call.out(i), in);
+    }
+    if (free) landings.push_back(call.out(i));
   }
   return landings;
+}
+
+bool is_same_place(const at::Tensor& a, const at::Tensor& b) {
+  return a.data_ptr() == b.data_ptr() && a.sizes() == b.sizes() &&
+         a.strides() == b.strides();
+}
+
+bool shares_storage(const at::Tensor& a, const at::Tensor& b) {
+  auto* begin_a = static_cast<const char*>(a.storage().data());
+  auto* begin_b = static_cast<const char*>(b.storage().data());
+  return begin_a < begin_b + b.storage().nbytes() &&
+         begin_b < begin_a + a.storage().nbytes();
 }
 
 }  // namespace
@@ -52,7 +67,12 @@ at::Tensor bind(const Tensor& tensor, at::Device device) {
 }
 
 Kernel aten_kernel(at::Device device, Body body) {
-  return [device, body](const Call& call) -> Run {
+  return landing_kernel(device, {}, std::move(body));
+}
+
+Kernel landing_kernel(at::Device device, std::vector<size_t> landings,
+                      Body body) {
+  return [device, landings, body](const Call& call) -> Run {
     auto bound = std::make_shared<Bound>(Bound{*call.node, {}, {}});
     for (const Tensor& t : call.inputs) bound->in.push_back(bind(t, device));
     for (const Tensor& t : call.outputs) bound->out.push_back(bind(t, device));
@@ -63,20 +83,31 @@ Kernel aten_kernel(at::Device device, Body body) {
       };
     }
     return [bound, body, workspace = call.workspace,
-            landings = landings_of(call)] {
+            places = free_outputs(call, landings)] {
       at::AutoDispatchBelowADInplaceOrView below_autograd;
-      ScratchScope scope(*workspace, landings);
+      ScratchScope scope(*workspace, places);
       body(*bound);
     };
   };
 }
 
-void land(const at::Tensor& out, const at::Tensor& result) {
-  if (result.data_ptr() == out.data_ptr() &&
-      result.strides() == out.strides()) {
-    return;
+void land(const std::vector<at::Tensor>& outputs,
+          std::vector<at::Tensor> results) {
+  // A result may have been made in another output's memory, or lie in its own
+  // with other strides: such a one steps aside before anything is written.
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (is_same_place(results[i], outputs[i])) continue;
+    for (const at::Tensor& out : outputs) {
+      if (!shares_storage(results[i], out)) continue;
+      results[i] = at::empty_strided(results[i].sizes(), results[i].strides(),
+                                     results[i].options())
+                       .copy_(results[i]);
+      break;
+    }
   }
-  out.copy_(result);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!is_same_place(results[i], outputs[i])) outputs[i].copy_(results[i]);
+  }
 }
 
 at::Tensor rows_of(const at::Tensor& x, int64_t members) {

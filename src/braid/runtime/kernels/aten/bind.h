@@ -34,8 +34,16 @@ using Body = std::function<void(Bound&)>;
 // CPU its allocations come from the planned workspace.
 Kernel aten_kernel(at::Device device, Body body);
 
-// `result` becomes the content of `out`; nothing moves when it landed there.
-void land(const at::Tensor& out, const at::Tensor& result);
+// The same for bodies that call functions which return new tensors: an
+// allocation of the size of one of the outputs `landings` is made right in
+// that output. The body writes outputs through `land` alone and last.
+Kernel landing_kernel(at::Device device, std::vector<size_t> landings,
+                      Body body);
+
+// Results become the contents of outputs; nothing moves where a result was
+// made in its output.
+void land(const std::vector<at::Tensor>& outputs,
+          std::vector<at::Tensor> results);
 
 // x as [rows, columns] or, with members, [B, rows, columns].
 at::Tensor rows_of(const at::Tensor& x, int64_t members);

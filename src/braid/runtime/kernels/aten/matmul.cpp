@@ -30,7 +30,7 @@ void matmul(Bound& b) {
              b.in[0].size(0) == b.in[1].size(0)) {
     at::bmm_out(b.out[0], b.in[0], b.in[1]);
   } else {
-    land(b.out[0], at::matmul(b.in[0], b.in[1]));
+    b.out[0].copy_(at::matmul(b.in[0], b.in[1]));
   }
 }
 
@@ -61,7 +61,7 @@ void embedding_backward(Bound& b) {
     shape[0] = b.members();
     indices = indices + first.view(shape);
   }
-  land(dw, at::embedding_dense_backward(dy.contiguous(), indices, dw.size(0),
+  dw.copy_(at::embedding_dense_backward(dy.contiguous(), indices, dw.size(0),
                                         -1, false));
   if (padding >= 0) b.out[0].select(-2, padding).zero_();
 }

@@ -19,13 +19,11 @@ void batch_norm(Bound& b) {
   auto [y, saved_mean, saved_rstd] = at::native_batch_norm(
       b.in[0], b.optional(1), b.optional(2), mean, var, training,
       a.number("momentum"), a.number("eps"));
-  land(b.out[0], y);
   if (training) {
-    land(b.out[1], saved_mean);
-    land(b.out[2], saved_rstd);
+    land({b.out[0], b.out[1], b.out[2]}, {y, saved_mean, saved_rstd});
   } else {
-    b.out[1].copy_(*mean);
-    b.out[2].copy_(at::rsqrt(*var + a.number("eps")));
+    land({b.out[0], b.out[1], b.out[2]},
+         {y, *mean, at::rsqrt(*var + a.number("eps"))});
   }
 }
 
@@ -39,9 +37,7 @@ void batch_norm_backward(Bound& b) {
   auto [dx, dw, db] = at::native_batch_norm_backward(
       b.in[0], b.in[1], b.optional(2), running_mean, running_var, b.in[3],
       b.in[4], training, 0.0, {true, true, true});
-  land(b.out[0], dx);
-  land(b.out[1], dw);
-  land(b.out[2], db);
+  land({b.out[0], b.out[1], b.out[2]}, {dx, dw, db});
 }
 
 // [B, C] as [B, 1, ..., 1, C], to meet x[B, ..., C].
@@ -60,9 +56,7 @@ void layer_norm(Bound& b) {
       shared ? b.optional(2) : std::nullopt, b.attrs().number("eps"));
   if (!shared && b.has(1)) y = y * per_member(b.in[1], x);
   if (!shared && b.has(2)) y = y + per_member(b.in[2], x);
-  land(b.out[0], y);
-  land(b.out[1], mean);
-  land(b.out[2], rstd);
+  land({b.out[0], b.out[1], b.out[2]}, {y, mean, rstd});
 }
 
 void layer_norm_backward(Bound& b) {
@@ -78,16 +72,15 @@ void layer_norm_backward(Bound& b) {
       {true, false, false}));
   at::Tensor dy_rows = rows_of(dy, b.members());
   at::Tensor normal = rows_of((x - mean) * rstd, b.members());
-  at::sum_out(b.out[1], dy_rows * normal, {-2});
-  at::sum_out(b.out[2], dy_rows, {-2});
-  land(b.out[0], dx);
+  at::Tensor dw = (dy_rows * normal).sum({-2});
+  land({b.out[0], b.out[1], b.out[2]}, {dx, dw, dy_rows.sum({-2})});
 }
 
 }  // namespace
 
 void add_aten_norm(KernelTable& table, at::Device device) {
   auto add = [&](const char* op, Body body) {
-    table.add(op, aten_kernel(device, std::move(body)));
+    table.add(op, landing_kernel(device, {0}, std::move(body)));
   };
   add("batch_norm", batch_norm);
   add("batch_norm_backward", batch_norm_backward);

@@ -7,12 +7,9 @@ const char* gelu_form(const Bound& b) {
   return b.attrs().flag_or("tanh", false) ? "tanh" : "none";
 }
 
-at::Scalar value_of(const Bound& b) {
-  double value = b.attrs().number("value");
-  if (at::isIntegralType(b.in[0].scalar_type(), true)) {
-    return static_cast<int64_t>(value);
-  }
-  return value;
+// The attribute `value` in the type of the input.
+at::Tensor value_tensor(const Bound& b) {
+  return at::scalar_tensor(b.attrs().number("value"), b.in[0].options());
 }
 
 }  // namespace
@@ -26,10 +23,10 @@ void add_aten_pointwise(KernelTable& table, at::Device device) {
   add("mul", [](Bound& b) { at::mul_out(b.out[0], b.in[0], b.in[1]); });
   add("div", [](Bound& b) { at::div_out(b.out[0], b.in[0], b.in[1]); });
   add("add_scalar", [](Bound& b) {
-    at::add_out(b.out[0], b.in[0], at::scalar_tensor(value_of(b)));
+    at::add_out(b.out[0], b.in[0], value_tensor(b));
   });
   add("mul_scalar", [](Bound& b) {
-    at::mul_out(b.out[0], b.in[0], at::scalar_tensor(value_of(b)));
+    at::mul_out(b.out[0], b.in[0], value_tensor(b));
   });
   add("neg", [](Bound& b) { at::neg_out(b.out[0], b.in[0]); });
   add("exp", [](Bound& b) { at::exp_out(b.out[0], b.in[0]); });
