@@ -56,7 +56,7 @@ std::vector<Row> norm_rows() {
           layer_norm({2, 3, 5, 16}, true, true, "4d"),
           layer_norm({3, 7}, false, false, "plain"),
           layer_norm({3, 7}, true, false, "no bias"),
-          layer_norm({1, 2}, true, true, "small"),
+          layer_norm({1, 3}, true, true, "small"),
           layer_norm({64, 200}, true, true, "large"),
           batch_norm({6, 4}, true, true, "2d"),
           batch_norm({4, 3, 5, 5}, true, true, "4d"),

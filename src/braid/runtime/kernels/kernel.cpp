@@ -8,12 +8,12 @@ void KernelTable::add(std::string op, Kernel kernel) {
   kernels_.insert_or_assign(std::move(op), std::move(kernel));
 }
 
-Run KernelTable::prepare(const Call& call) const {
-  auto at = kernels_.find(call.node->op);
+const Kernel& KernelTable::at(const std::string& op) const {
+  auto at = kernels_.find(op);
   if (at == kernels_.end()) {
-    fail_usage("[kernels] op '{}' has no kernel on this device", call.node->op);
+    fail_usage("[kernels] op '{}' has no kernel on this device", op);
   }
-  return at->second(call);
+  return at->second;
 }
 
 }  // namespace braid::runtime

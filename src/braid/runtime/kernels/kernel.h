@@ -41,9 +41,9 @@ class KernelTable {
  public:
   // Adds or replaces: own kernels are added over general ones.
   void add(std::string op, Kernel kernel);
-  bool has(const std::string& op) const { return kernels_.contains(op); }
-  // Throws when the op has no kernel.
-  Run prepare(const Call& call) const;
+  // The kernel of an op; throws when there is none.
+  const Kernel& at(const std::string& op) const;
+  Run prepare(const Call& call) const { return at(call.node->op)(call); }
 
  private:
   std::map<std::string, Kernel> kernels_;

@@ -1,0 +1,82 @@
+// A model ready to step, driven over standard input so that a script can time
+// it between other engines: a line "N" runs N training steps and answers with
+// the seconds they took; "peak" answers with predicted and charged bytes.
+//   step_server MODEL OPTIMIZER THREADS [MEMBERS]
+#include <chrono>
+#include <cstring>
+#include <iostream>
+#include <string>
+
+#include "braid/models/models.h"
+#include "braid/runtime/cpu_backend.h"
+#include "braid/train/trainer.h"
+
+namespace {
+
+using namespace braid;
+
+// Inputs that any of the built-in models accepts: small floats, class 0 or 1.
+std::vector<std::vector<std::byte>> make_inputs(const Graph& graph) {
+  std::vector<std::vector<std::byte>> inputs(graph.values().size());
+  for (ValueId id : graph.inputs()) {
+    const ValueType& type = graph.value(id).type;
+    auto count = static_cast<size_t>(num_elements(type.shape));
+    auto& bytes = inputs[static_cast<size_t>(id)];
+    bytes.resize(count * static_cast<size_t>(item_bytes(type.dtype)));
+    for (size_t i = 0; i < count; ++i) {
+      if (type.dtype == DType::kInt64) {
+        int64_t value = static_cast<int64_t>(i % 2);
+        std::memcpy(&bytes[i * sizeof value], &value, sizeof value);
+      } else {
+        float value = static_cast<float>(i % 97) / 97 - 0.5f;
+        std::memcpy(&bytes[i * sizeof value], &value, sizeof value);
+      }
+    }
+  }
+  return inputs;
+}
+
+double run_steps(train::Trainer& trainer, int64_t count,
+                 const std::vector<std::vector<std::byte>>& inputs) {
+  auto feed = [&](int64_t, ValueId id) {
+    return inputs[static_cast<size_t>(id)].data();
+  };
+  auto start = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < count; ++i) trainer.step(feed);
+  std::chrono::duration<double> took =
+      std::chrono::steady_clock::now() - start;
+  return took.count();
+}
+
+void serve(char** argv, int argc) {
+  OpTable ops = standard_ops();
+  runtime::KernelTable kernels = runtime::cpu_kernels();
+  runtime::CpuBackend backend(kernels, {});
+  train::TrainerOptions options{.optimizer = passes::make_optimizer(argv[2])};
+  options.threads = std::stoi(argv[3]);
+  options.members = argc > 4 ? std::stoi(argv[4]) : 0;
+  train::Trainer trainer(ops,
+                         models::build_model(ops, argv[1], DType::kFloat32),
+                         backend, options);
+  trainer.initialise(std::vector<int64_t>(
+      static_cast<size_t>(std::max<int64_t>(options.members, 1)), 1));
+  auto inputs = make_inputs(trainer.graph());
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line == "peak") {
+      std::cout << trainer.program().peak_bytes() << " "
+                << backend.account().peak_bytes() << std::endl;
+    } else {
+      std::cout << run_steps(trainer, std::stoll(line), inputs) << std::endl;
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::cerr << "usage: step_server MODEL OPTIMIZER THREADS [MEMBERS]\n";
+    return 2;
+  }
+  serve(argv, argc);
+}

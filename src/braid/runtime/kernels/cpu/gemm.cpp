@@ -1,0 +1,203 @@
+// Matrix products by BLAS on raw pointers: no tensor is made per call.
+// y[M, N] = a[M, K] * b[K, N], all with any strides that BLAS can read.
+#include <ATen/Parallel.h>
+
+#include "braid/runtime/kernels/cpu/cpu_kernels.h"
+
+extern "C" {
+void sgemm_(const char* trans_a, const char* trans_b, const int* m,
+            const int* n, const int* k, const float* alpha, const float* a,
+            const int* lda, const float* b, const int* ldb, const float* beta,
+            float* c, const int* ldc);
+void dgemm_(const char* trans_a, const char* trans_b, const int* m,
+            const int* n, const int* k, const double* alpha, const double* a,
+            const int* lda, const double* b, const int* ldb,
+            const double* beta, double* c, const int* ldc);
+}
+
+namespace braid::runtime {
+namespace {
+
+// A matrix as BLAS sees it. Row-major data is a transposed column-major one.
+struct Matrix {
+  const std::byte* data = nullptr;
+  int64_t rows = 0, columns = 0;
+  char order = 'N';  // 'N': rows lie contiguous; 'T': columns do
+  int leading = 1;   // elements from one row (column) to the next
+};
+
+// Two dimensions of a tensor as a matrix, if BLAS can read them.
+bool make_matrix(const Tensor& t, size_t row_dim, Matrix& m) {
+  m.data = t.data;
+  m.rows = t.shape[row_dim];
+  m.columns = t.shape[row_dim + 1];
+  int64_t rows_step = t.strides[row_dim], columns_step = t.strides[row_dim + 1];
+  auto fits = [](int64_t step, int64_t size) {
+    return step >= size && step < (int64_t{1} << 31);
+  };
+  if ((columns_step == 1 || m.columns == 1) &&
+      (m.rows == 1 || fits(rows_step, m.columns))) {
+    m.order = 'N';
+    m.leading = static_cast<int>(m.rows == 1 ? std::max<int64_t>(m.columns, 1)
+                                             : rows_step);
+    return true;
+  }
+  if ((rows_step == 1 || m.rows == 1) &&
+      (m.columns == 1 || fits(columns_step, m.rows))) {
+    m.order = 'T';
+    m.leading = static_cast<int>(m.columns == 1 ? std::max<int64_t>(m.rows, 1)
+                                                : columns_step);
+    return true;
+  }
+  return false;
+}
+
+void gemm(char ta, char tb, int m, int n, int k, const float* a, int lda,
+          const float* b, int ldb, float beta, float* c, int ldc) {
+  float one = 1;
+  sgemm_(&ta, &tb, &m, &n, &k, &one, a, &lda, b, &ldb, &beta, c, &ldc);
+}
+
+void gemm(char ta, char tb, int m, int n, int k, const double* a, int lda,
+          const double* b, int ldb, double beta, double* c, int ldc) {
+  double one = 1;
+  dgemm_(&ta, &tb, &m, &n, &k, &one, a, &lda, b, &ldb, &beta, c, &ldc);
+}
+
+// One product per batch entry; y is row-major.
+struct Product {
+  Matrix a, b;
+  std::byte* y = nullptr;
+  const std::byte* bias = nullptr;  // [N] per entry, or none
+  int64_t batch = 1;
+  int64_t step_a = 0, step_b = 0, step_y = 0, step_bias = 0;  // elements
+};
+
+template <class T>
+void run_entry(const Product& p, int64_t i) {
+  auto m = static_cast<int>(p.a.rows), n = static_cast<int>(p.b.columns);
+  auto k = static_cast<int>(p.a.columns);
+  auto* y = reinterpret_cast<T*>(p.y) + i * p.step_y;
+  const auto* a = reinterpret_cast<const T*>(p.a.data) + i * p.step_a;
+  const auto* b = reinterpret_cast<const T*>(p.b.data) + i * p.step_b;
+  if (p.bias) {
+    const auto* bias = reinterpret_cast<const T*>(p.bias) + i * p.step_bias;
+    for (int row = 0; row < m; ++row) std::copy_n(bias, n, y + row * n);
+  }
+  T beta = p.bias ? T(1) : T(0);
+  gemm(p.b.order, p.a.order, n, m, k, b, p.b.leading, a, p.a.leading, beta, y,
+       n);
+}
+
+template <class T>
+Run make_run(const Product& p) {
+  double flops = 2.0 * static_cast<double>(p.a.rows) *
+                 static_cast<double>(p.a.columns) *
+                 static_cast<double>(p.b.columns);
+  // Small entries are shared out among threads, large ones use all of them.
+  if (p.batch > 1 && flops < 4e6) {
+    auto grain = static_cast<int64_t>(1e6 / std::max(flops, 1.0)) + 1;
+    return [p, grain] {
+      at::parallel_for(0, p.batch, grain, [&](int64_t from, int64_t to) {
+        for (int64_t i = from; i < to; ++i) run_entry<T>(p, i);
+      });
+    };
+  }
+  return [p] {
+    for (int64_t i = 0; i < p.batch; ++i) run_entry<T>(p, i);
+  };
+}
+
+Run make_run(const Product& p, DType dtype) {
+  return dtype == DType::kFloat64 ? make_run<double>(p) : make_run<float>(p);
+}
+
+bool is_gemm_type(const Tensor& t) {
+  return t.dtype == DType::kFloat32 || t.dtype == DType::kFloat64;
+}
+
+bool is_empty(const Product& p) {
+  return p.a.rows == 0 || p.a.columns == 0 || p.b.columns == 0 || p.batch == 0;
+}
+
+// [..., C] as [rows, C], or as [B, rows, C], when memory allows.
+bool flatten_rows(const Tensor& t, int64_t members, Tensor& flat) {
+  flat = t;
+  size_t lead = members > 0 ? 1 : 0;
+  if (t.shape.size() < lead + 2) return t.shape.size() == lead + 2;
+  size_t last = t.shape.size() - 1;
+  int64_t rows = 1;
+  for (size_t d = last; d-- > lead;) {
+    bool gapless = d + 1 == last || t.shape[d] == 1 ||
+                   t.strides[d] == t.strides[d + 1] * t.shape[d + 1];
+    if (!gapless) return false;
+    rows *= t.shape[d];
+  }
+  flat.shape.assign(t.shape.begin(), t.shape.begin() + static_cast<int>(lead));
+  flat.strides.assign(t.strides.begin(),
+                      t.strides.begin() + static_cast<int>(lead));
+  flat.shape.insert(flat.shape.end(), {rows, t.shape[last]});
+  flat.strides.insert(flat.strides.end(),
+                      {t.strides[last - 1], t.strides[last]});
+  return true;
+}
+
+Run prepare_linear(const Call& c, const Kernel& general) {
+  int64_t members = c.members();
+  size_t lead = members > 0 ? 1 : 0;
+  Tensor x;
+  Product p;
+  if (!is_gemm_type(c.in(0)) || !flatten_rows(c.in(0), members, x) ||
+      !make_matrix(x, lead, p.a)) {
+    return general(c);
+  }
+  Tensor w = c.in(1);  // [O, I] read as [I, O]
+  std::swap(w.shape[lead], w.shape[lead + 1]);
+  std::swap(w.strides[lead], w.strides[lead + 1]);
+  if (!make_matrix(w, lead, p.b) || is_empty(p)) return general(c);
+  if (c.has(2) && !c.in(2).contiguous()) return general(c);
+  p.y = c.out(0).data;
+  p.bias = c.has(2) ? c.in(2).data : nullptr;
+  if (members > 0) {
+    p.batch = members;
+    p.step_a = x.strides[0];
+    p.step_b = w.strides[0];
+    p.step_y = p.a.rows * p.b.columns;
+    p.step_bias = p.b.columns;
+  }
+  return make_run(p, x.dtype);
+}
+
+Run prepare_matmul(const Call& c, const Kernel& general) {
+  size_t rank = c.in(0).shape.size();
+  Product p;
+  bool plain = is_gemm_type(c.in(0)) && c.in(1).shape.size() == rank &&
+               (rank == 2 || (rank == 3 && c.in(0).shape[0] ==
+                                               c.in(1).shape[0]));
+  if (!plain || !c.out(0).contiguous() || !make_matrix(c.in(0), rank - 2, p.a) ||
+      !make_matrix(c.in(1), rank - 2, p.b)) {
+    return general(c);
+  }
+  p.y = c.out(0).data;
+  if (rank == 3) {
+    p.batch = c.in(0).shape[0];
+    p.step_a = c.in(0).strides[0];
+    p.step_b = c.in(1).strides[0];
+    p.step_y = p.a.rows * p.b.columns;
+  }
+  if (is_empty(p)) return general(c);
+  return make_run(p, c.in(0).dtype);
+}
+
+}  // namespace
+
+void add_cpu_gemm(KernelTable& table) {
+  table.add("linear", [general = table.at("linear")](const Call& c) {
+    return prepare_linear(c, general);
+  });
+  table.add("matmul", [general = table.at("matmul")](const Call& c) {
+    return prepare_matmul(c, general);
+  });
+}
+
+}  // namespace braid::runtime
