@@ -72,8 +72,8 @@ class JaxStep:
     """A jitted step with AdamW written out; state is donated."""
 
     def __init__(self, loss, parameters, inputs):
-        zeros = jax.tree.map(jnp.zeros_like, parameters)
-        self.state = (parameters, zeros, zeros, jnp.zeros((), jnp.float32))
+        m, v = (jax.tree.map(jnp.zeros_like, parameters) for _ in range(2))
+        self.state = (parameters, m, v, jnp.zeros((), jnp.float32))
         self.inputs = inputs
 
         def step(state, *batch):

@@ -1,10 +1,12 @@
 // A model ready to step, driven over standard input so that a script can time
 // it between other engines: a line "N" runs N training steps and answers with
-// the seconds they took; "peak" answers with predicted and charged bytes.
+// the seconds they took; "peak" answers with predicted and charged bytes;
+// "profile" answers with the seconds of each op in a step.
 //   step_server MODEL OPTIMIZER THREADS [MEMBERS]
 #include <chrono>
 #include <cstring>
 #include <iostream>
+#include <map>
 #include <string>
 
 #include "braid/models/models.h"
@@ -48,6 +50,25 @@ double run_steps(train::Trainer& trainer, int64_t count,
   return took.count();
 }
 
+// Seconds of one step by op, largest first, then a line "end".
+void print_profile(train::Trainer& trainer,
+                   const std::vector<std::vector<std::byte>>& inputs) {
+  constexpr int64_t kSteps = 10;
+  std::vector<double> seconds;
+  trainer.executor().time_calls(&seconds);
+  run_steps(trainer, kSteps, inputs);
+  trainer.executor().time_calls(nullptr);
+  std::map<std::string, double> by_op;
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    const Node& node = trainer.graph().node(trainer.program().calls[i].node);
+    by_op[node.op] += seconds[i] / kSteps;
+  }
+  std::multimap<double, std::string> sorted;
+  for (const auto& [op, s] : by_op) sorted.emplace(-s, op);
+  for (const auto& [s, op] : sorted) std::cout << -s << " " << op << "\n";
+  std::cout << "end" << std::endl;
+}
+
 void serve(char** argv, int argc) {
   OpTable ops = standard_ops();
   runtime::KernelTable kernels = runtime::cpu_kernels();
@@ -65,6 +86,8 @@ void serve(char** argv, int argc) {
     if (line == "peak") {
       std::cout << trainer.program().peak_bytes() << " "
                 << backend.account().peak_bytes() << std::endl;
+    } else if (line == "profile") {
+      print_profile(trainer, inputs);
     } else {
       std::cout << run_steps(trainer, std::stoll(line), inputs) << std::endl;
     }

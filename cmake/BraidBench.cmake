@@ -13,7 +13,7 @@ foreach(source IN LISTS sources)
     add_executable(${target} "${source}")
   endif()
   target_link_libraries(${target} PRIVATE
-    ${braid_top} braid_warnings $<TARGET_NAME_IF_EXISTS:benchmark::benchmark>)
+    braid_kernels braid_warnings $<TARGET_NAME_IF_EXISTS:benchmark::benchmark>)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${name}
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bench"

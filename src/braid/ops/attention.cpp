@@ -13,7 +13,8 @@ std::vector<ValueType> attention_shape(const NodeView& v) {
   const Shape &q = v.shape(0), &k = v.shape(1), &w = v.shape(2);
   bool fits = q.size() == 4 && k.size() == 4 && w.size() == 4 &&
               q[0] == k[0] && k[0] == w[0] && q[1] == k[1] && k[1] == w[1] &&
-              q[3] == k[3] && k[2] == w[2];
+              q[3] == k[3] && k[2] == w[2] && v.dtype(0) == v.dtype(1) &&
+              v.dtype(0) == v.dtype(2);
   if (!fits) {
     v.fail("q {}, k {}, v {} do not fit", shape_text(q), shape_text(k),
            shape_text(w));
@@ -38,10 +39,11 @@ void attention_vjp(VjpContext& c) {
   }
 }
 
-Cost attention_cost(const Shape& q, const Shape& k, double products) {
-  return {products * 2 * static_cast<double>(num_elements(q)) *
-              static_cast<double>(k[2]),
-          0};
+// Products over D and over E, each of T queries and S keys per head.
+Cost attention_cost(const Shape& q, const Shape& v, int64_t over_d,
+                    int64_t over_e) {
+  auto pairs = static_cast<double>(q[0] * q[1] * q[2] * v[2]);
+  return {2 * pairs * static_cast<double>(over_d * q[3] + over_e * v[3]), 0};
 }
 
 }  // namespace
@@ -56,7 +58,7 @@ void add_attention_ops(OpTable& table) {
              .array = array_folded,
              .trait = "fold_batch",
              .cost = [](const NodeView& v) {
-               return attention_cost(v.shape(0), v.shape(1), 2);
+               return attention_cost(v.shape(0), v.shape(2), 1, 1);
              },
              .strides = heads_last_strides});
   table.add({.name = "scaled_dot_product_attention_backward",
@@ -64,10 +66,13 @@ void add_attention_ops(OpTable& table) {
              .min_inputs = 6,
              .max_inputs = 6,
              .shape = [](const NodeView& v) -> std::vector<ValueType> {
+               if (v.rank(1) != 4 || v.rank(2) != 4 || v.rank(3) != 4) {
+                 v.fail("q, k and v need rank 4");
+               }
                return {v.type(1), v.type(2), v.type(3)};
              },
              .cost = [](const NodeView& v) {
-               return attention_cost(v.shape(1), v.shape(2), 5);
+               return attention_cost(v.shape(1), v.shape(3), 3, 2);
              }});
 }
 

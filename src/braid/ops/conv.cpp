@@ -10,8 +10,8 @@ namespace {
 
 int64_t conv_size(const NodeView& v, int64_t input, int64_t kernel, size_t d) {
   const Attrs& a = v.attrs();
-  int64_t reach = a.ints("dilation").at(d) * (kernel - 1) + 1;
-  int64_t room = input + 2 * a.ints("padding").at(d) - reach;
+  int64_t reach = num_elements({a.ints("dilation").at(d), kernel - 1});
+  int64_t room = input + 2 * a.ints("padding").at(d) - 1 - reach;
   if (room < 0) v.fail("the kernel is larger than the padded input");
   return room / a.ints("stride").at(d) + 1;
 }
@@ -20,7 +20,9 @@ void check_pairs(const NodeView& v) {
   for (const char* name : {"stride", "padding", "dilation"}) {
     const Ints& pair = v.attrs().ints(name);
     int64_t least = name == std::string_view("padding") ? 0 : 1;
-    if (pair.size() != 2 || pair[0] < least || pair[1] < least) {
+    constexpr int64_t kMost = int64_t{1} << 31;  // larger ones overflow
+    if (pair.size() != 2 || pair[0] < least || pair[1] < least ||
+        pair[0] > kMost || pair[1] > kMost) {
       v.fail("{} = {} is no pair of sizes", name, shape_text(pair));
     }
   }
@@ -35,7 +37,7 @@ std::vector<ValueType> conv_shape(const NodeView& v) {
     v.fail("input {} does not fit weight {} in {} groups",
            shape_text(v.shape(0)), shape_text(v.shape(1)), groups);
   }
-  if (v.has(2) && v.shape(2) != Shape{v.dim(1, 0)}) {
+  if (v.has(2) && v.type(2) != ValueType{v.dtype(0), {v.dim(1, 0)}}) {
     v.fail("bias {} does not fit", shape_text(v.shape(2)));
   }
   return {{v.dtype(0),
@@ -77,6 +79,9 @@ Cost conv_cost(const Shape& y, const Shape& w) {
 }
 
 std::vector<ValueType> given_shape(const NodeView& v) {
+  if (v.rank(0) != 4 || v.rank(1) != 4 || v.attrs().ints("shape").size() != 4) {
+    v.fail("operands and result need rank 4");
+  }
   return {{v.dtype(0), v.attrs().ints("shape")}};
 }
 

@@ -11,12 +11,16 @@ namespace {
 // Inputs x, p, seed, step (scalars, [B] in an array), micro (one scalar).
 std::vector<ValueType> dropout_shape(const NodeView& v) {
   int64_t sets = std::max<int64_t>(v.members(), 1);
+  if (v.dtype(0) != DType::kFloat32 && v.dtype(0) != DType::kFloat64) {
+    v.fail("x is {}, expected f32 or f64", dtype_name(v.dtype(0)));
+  }
   for (size_t i = 1; i < 4; ++i) {
     if (num_elements(v.shape(i)) != sets) {
       v.fail("input {} is {}, expected {} values", i, shape_text(v.shape(i)),
              sets);
     }
   }
+  v.expect_members(0);
   if (v.dtype(1) != DType::kFloat64) v.fail("p must be f64");
   for (size_t i = 2; i < 5; ++i) {
     if (v.dtype(i) != DType::kInt64) v.fail("seed, step, micro must be i64");

@@ -12,9 +12,8 @@ std::vector<ValueType> embedding_shape(const NodeView& v) {
   if (v.dtype(1) != DType::kInt64) {
     v.fail("indices are {}, expected i64", dtype_name(v.dtype(1)));
   }
-  if (batched && (v.rank(1) < 1 || v.dim(1, 0) != v.members())) {
-    v.fail("indices do not lead with {} members", v.members());
-  }
+  v.expect_members(0);
+  v.expect_members(1);
   Shape shape = v.shape(1);
   shape.push_back(v.dim(0, -1));
   return {{v.dtype(0), shape}};

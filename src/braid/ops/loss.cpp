@@ -16,7 +16,11 @@ std::vector<ValueType> cross_entropy_shape(const NodeView& v) {
   if (v.dtype(1) != DType::kInt64) {
     v.fail("targets are {}, expected i64", dtype_name(v.dtype(1)));
   }
+  if (!is_floating(v.dtype(0))) {
+    v.fail("logits are {}, expected floats", dtype_name(v.dtype(0)));
+  }
   if (v.rank(0) < 1) v.fail("logits need a class dimension");
+  v.expect_members(0);
   Shape rows(v.shape(0).begin(), v.shape(0).end() - 1);
   if (rows != v.shape(1)) {
     v.fail("logits {} do not fit targets {}", shape_text(v.shape(0)),
@@ -39,6 +43,7 @@ std::vector<ValueType> mse_shape(const NodeView& v) {
     v.fail("input {} and target {} differ", shape_text(v.shape(0)),
            shape_text(v.shape(1)));
   }
+  v.expect_members(0);
   return {{v.dtype(0), loss_shape(v)}};
 }
 

@@ -71,14 +71,13 @@ std::vector<ValueType> linear_shape(const NodeView& v) {
            shape_text(v.shape(1)));
   }
   int64_t outputs = v.dim(1, -2);
-  if (v.has(2) && (v.dim(2, -1) != outputs ||
+  if (v.has(2) && (v.dim(2, -1) != outputs || v.dtype(2) != v.dtype(0) ||
                    num_elements(v.shape(2)) !=
                        outputs * std::max<int64_t>(v.members(), 1))) {
     v.fail("bias {} does not fit {} outputs", shape_text(v.shape(2)), outputs);
   }
-  if (batched && (v.dim(0, 0) != v.members() || v.dim(1, 0) != v.members())) {
-    v.fail("operands do not lead with {} members", v.members());
-  }
+  v.expect_members(0);
+  v.expect_members(1);
   Shape shape = v.shape(0);
   shape.back() = outputs;
   return {{v.dtype(0), shape}};

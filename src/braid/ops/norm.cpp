@@ -14,8 +14,9 @@ std::vector<ValueType> batch_norm_shape(const NodeView& v) {
   if (v.rank(0) < 2) v.fail("the input needs two dimensions");
   Shape channels{v.dim(0, 1)};
   for (size_t i = 1; i < v.count(); ++i) {
-    if (v.has(i) && v.shape(i) != channels) {
-      v.fail("input {} is {}, expected {}", i, shape_text(v.shape(i)),
+    if (v.has(i) && v.type(i) != ValueType{v.dtype(0), channels}) {
+      v.fail("input {} is {} {}, expected {} {}", i, dtype_name(v.dtype(i)),
+             shape_text(v.shape(i)), dtype_name(v.dtype(0)),
              shape_text(channels));
     }
   }
@@ -54,11 +55,12 @@ void batch_norm_array(ArrayContext& c) {
 std::vector<ValueType> layer_norm_shape(const NodeView& v) {
   int64_t columns = v.dim(0, -1);
   int64_t sets = std::max<int64_t>(v.members(), 1);
+  v.expect_members(0);
   for (size_t i = 1; i < v.count(); ++i) {
-    if (v.has(i) && (v.dim(i, -1) != columns ||
+    if (v.has(i) && (v.dim(i, -1) != columns || v.dtype(i) != v.dtype(0) ||
                      num_elements(v.shape(i)) != columns * sets)) {
-      v.fail("input {} is {}, expected {} values", i, shape_text(v.shape(i)),
-             columns);
+      v.fail("input {} is {} {}, expected {} values", i, dtype_name(v.dtype(i)),
+             shape_text(v.shape(i)), columns);
     }
   }
   Shape rows(v.shape(0).begin(), v.shape(0).end() - 1);

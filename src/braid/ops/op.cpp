@@ -13,6 +13,12 @@ int64_t NodeView::dim(size_t i, int64_t d) const {
   return shape(i)[static_cast<size_t>(at)];
 }
 
+void NodeView::expect_members(size_t i) const {
+  if (members() == 0 || (rank(i) > 0 && dim(i, 0) == members())) return;
+  fail("input {} {} does not lead with {} members", i, shape_text(shape(i)),
+       members());
+}
+
 void NodeView::fail_text(const std::string& text) const {
   std::string where = node_.path.empty() ? "" : " at " + node_.path;
   fail_usage("[{}{}] {}", node_.op, where, text);
@@ -59,9 +65,16 @@ std::vector<ValueType> OpTable::infer(const Graph& graph,
   for (size_t i = 0; i < op.min_inputs; ++i) {
     if (!view.has(i)) view.fail("input {} is missing", i);
   }
-  std::vector<ValueType> types = op.shape(view);
-  for (const ValueType& type : types) num_elements(type.shape);
-  return types;
+  try {
+    if (view.members() < 0) view.fail("{} members", view.members());
+    std::vector<ValueType> types = op.shape(view);
+    for (const ValueType& type : types) num_elements(type.shape);
+    return types;
+  } catch (const std::logic_error& error) {
+    // Attributes and shapes do not know whose they are.
+    if (std::string_view(error.what()).starts_with("[" + node.op)) throw;
+    view.fail("{}", error.what());
+  }
 }
 
 bool OpTable::is_random(const std::string& op) const {

@@ -35,6 +35,8 @@ class NodeView {
   const Value& output(size_t i) const { return graph_.value(node_.outputs[i]); }
   // B when the op treats a leading axis of B members apart, else 0.
   int64_t members() const { return attrs().integer_or("members", 0); }
+  // In an array, throws unless input i leads with an axis of B.
+  void expect_members(size_t i) const;
 
   // Throws std::invalid_argument naming the op, the layer and the problem.
   template <class... Args>
@@ -149,6 +151,7 @@ struct Op {
   std::vector<InPlace> in_place = {};
   bool random = false;       // draws from the counter RNG
   bool writes_slot = false;  // assign, accumulate
+  bool updates = false;      // makes new content of a parameter
 };
 
 // All operators by name. Passes take it by reference; there is no registry.

@@ -9,10 +9,12 @@ namespace {
 
 std::vector<ValueType> first_types(const NodeView& v, size_t count) {
   if (v.type(0) != v.type(1)) v.fail("parameter and gradient differ");
+  v.expect_members(0);
   return std::vector<ValueType>(count, v.type(0));
 }
 
 ValueType per_member(const NodeView& v, DType dtype) {
+  v.expect_members(0);
   return {dtype, v.members() > 0 ? Shape{v.members()} : Shape{}};
 }
 
@@ -28,14 +30,16 @@ void add_optimizer_ops(OpTable& table) {
              .shape = [](const NodeView& v) {
                return first_types(v, v.has(2) ? 2 : 1);
              },
-             .in_place = {{0, 0}, {1, 2}}});
+             .in_place = {{0, 0}, {1, 2}},
+             .updates = true});
   // p, g, m, v, step, lr, beta1, beta2, eps, weight_decay, scale?, keep?
   table.add({.name = "adamw_update",
              .summary = "new p and both moments",
              .min_inputs = 10,
              .max_inputs = 12,
              .shape = [](const NodeView& v) { return first_types(v, 3); },
-             .in_place = {{0, 0}, {1, 2}, {2, 3}}});
+             .in_place = {{0, 0}, {1, 2}, {2, 3}},
+             .updates = true});
   table.add({.name = "sum_squares",
              .summary = "sum of x^2 per member, in f64",
              .shape = [](const NodeView& v) -> std::vector<ValueType> {

@@ -11,12 +11,13 @@ int64_t pooled_size(const NodeView& v, int64_t input, size_t d) {
   int64_t kernel = v.attrs().ints("kernel").at(d);
   int64_t stride = v.attrs().ints("stride").at(d);
   int64_t padding = v.attrs().ints("padding").at(d);
-  if (kernel < 1 || stride < 1 || padding < 0 || 2 * padding > kernel) {
+  if (kernel < 1 || stride < 1 || padding < 0 || padding > kernel / 2) {
     v.fail("kernel {}, stride {}, padding {} do not fit", kernel, stride,
            padding);
   }
-  if (input + 2 * padding < kernel) v.fail("the window is larger than the input");
-  return (input + 2 * padding - kernel) / stride + 1;
+  int64_t room = input - (kernel - 2 * padding);
+  if (room < 0) v.fail("the window is larger than the input");
+  return room / stride + 1;
 }
 
 ValueType pooled(const NodeView& v) {

@@ -175,11 +175,12 @@ Range slice_range(const Attrs& attrs, int64_t size) {
   int64_t start = clamp(attrs.integer("start"));
   int64_t end = clamp(attrs.integer("end"));
   int64_t step = attrs.integer("step");
-  return {start, std::max<int64_t>(0, (end - start + step - 1) / step), step};
+  return {start, end > start ? (end - start - 1) / step + 1 : 0, step};
 }
 
 std::vector<ValueType> slice_shape(const NodeView& v) {
   int64_t dim = v.attrs().integer("dim");
+  if (dim < 0) v.fail("dimension {} is negative", dim);
   if (v.attrs().integer("step") < 1) v.fail("the step must be at least 1");
   Shape shape = v.shape(0);
   int64_t size = v.dim(0, dim);
@@ -210,21 +211,27 @@ Op slice_op() {
             Range range = slice_range(v.attrs(), v.shape(0)[dim]);
             View view{v.value(0).strides, v.value(0).offset};
             view.offset += range.start * view.strides[dim];
-            view.strides[dim] *= range.step;
+            if (range.length > 1) view.strides[dim] *= range.step;
             return view;
           }};
 }
 
 std::vector<ValueType> cat_shape(const NodeView& v) {
-  auto dim = static_cast<size_t>(v.attrs().integer("dim"));
+  int64_t given = v.attrs().integer("dim");
+  if (given < 0 || given >= v.rank(0)) {
+    v.fail("dimension {} is outside", given);
+  }
+  auto dim = static_cast<size_t>(given);
   Shape shape = v.shape(0);
-  if (dim >= shape.size()) v.fail("dimension {} is outside", dim);
   for (size_t i = 1; i < v.count(); ++i) {
+    if (!v.has(i)) v.fail("input {} is missing", i);
     Shape other = v.shape(i);
     if (other.size() != shape.size() || v.dtype(i) != v.dtype(0)) {
       v.fail("inputs 0 and {} differ in rank or type", i);
     }
-    shape[dim] += other[dim];
+    if (__builtin_add_overflow(shape[dim], other[dim], &shape[dim])) {
+      v.fail("too many elements");
+    }
     other[dim] = shape[dim];
     if (other != shape) v.fail("inputs 0 and {} differ beside dimension {}", i, dim);
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "braid/plan/buffers.h"
+#include "braid/plan/early_update.h"
 #include "braid/plan/offsets.h"
 #include "braid/plan/recompute.h"
 
@@ -71,7 +72,7 @@ class Compiler {
     return plan_.segments[static_cast<size_t>(segment)];
   }
   bool runs_on_host(const Node& node) const {
-    return node.phase == Phase::kUpdate && !node.outputs.empty() &&
+    return ops_.at(node.op).updates &&
            decision(node.segment).update == Update::kHost;
   }
   size_t stage_of(NodeId node) const {
@@ -165,9 +166,7 @@ void Compiler::find_slot_owners() {
     if (node.slot == kNone) continue;
     int32_t& owner = slot_owner_[static_cast<size_t>(node.slot)];
     if (owner == kNone) owner = node.segment;
-    if (node.op == "assign" && node.phase == Phase::kUpdate) {
-      owner = node.segment;
-    }
+    if (node.op == "assign") owner = node.segment;
   }
 }
 
@@ -511,10 +510,7 @@ void Compiler::finish() {
   for (size_t i = 0; i < program_.calls.size(); ++i) {
     const Call& call = program_.calls[i];
     const Node& node = graph_.node(call.node);
-    if (node.phase != Phase::kUpdate || node.outputs.empty() ||
-        node.inputs.size() < 2) {
-      continue;
-    }
+    if (!ops_.at(node.op).updates) continue;
     for (auto [slot, value] : gradients_) {
       if (node.inputs[1] != value) continue;
       program_.gradients.push_back({slot, value,
@@ -534,7 +530,8 @@ Program compile(const OpTable& ops, const passes::StepGraph& step,
   if (plan.depth < 0 || plan.depth > 64) {
     fail_usage("[plan] depth {} is outside 0 to 64", plan.depth);
   }
-  return Compiler(ops, add_recompute(ops, step, plan), plan, workspace).run();
+  passes::StepGraph whole = update_early(ops, add_recompute(ops, step, plan));
+  return Compiler(ops, std::move(whole), plan, workspace).run();
 }
 
 }  // namespace braid::plan

@@ -1,6 +1,7 @@
 #include "braid/runtime/executor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "braid/base/error.h"
@@ -139,15 +140,7 @@ void Executor::play(int32_t begin, int32_t end) {
   for (int32_t at = begin; at < end; ++at) {
     const Instruction& i = program_.instructions[static_cast<size_t>(at)];
     switch (i.kind) {
-      case Kind::kRun: {
-        const Prepared& call = calls_[static_cast<size_t>(i.call)];
-        if (call.threads != present_threads_) {
-          set_call_threads(present_threads_ = call.threads);
-        }
-        if (tap_) call_taps(i.call);
-        call.run();
-        break;
-      }
+      case Kind::kRun: run_call(i.call); break;
       case Kind::kHostRun: {
         const Prepared& call = calls_[static_cast<size_t>(i.call)];
         if (tap_) call_taps(i.call);
@@ -177,9 +170,29 @@ void Executor::play(int32_t begin, int32_t end) {
   }
 }
 
+void Executor::run_call(int32_t number) {
+  const Prepared& call = calls_[static_cast<size_t>(number)];
+  if (call.threads != present_threads_) {
+    set_call_threads(present_threads_ = call.threads);
+  }
+  if (tap_) call_taps(number);
+  if (!seconds_) return call.run();
+  auto start = std::chrono::steady_clock::now();
+  call.run();
+  std::chrono::duration<double> took =
+      std::chrono::steady_clock::now() - start;
+  (*seconds_)[static_cast<size_t>(number)] += took.count();
+}
+
+void Executor::time_calls(std::vector<double>* seconds) {
+  if (seconds) seconds->resize(program_.calls.size());
+  seconds_ = seconds;
+}
+
 void Executor::play_or_replay(int32_t begin, int32_t end, Run& recorded) {
-  bool may_record = options_.capture && !tap_ && passes_ >= kWarmUpPasses;
-  if (recorded && !tap_) return recorded();
+  bool plain = !tap_ && !seconds_;
+  bool may_record = options_.capture && plain && passes_ >= kWarmUpPasses;
+  if (recorded && plain) return recorded();
   if (may_record && !recorded) {
     recorded = backend_.capture([&] { play(begin, end); });
     if (recorded) return recorded();

@@ -56,6 +56,10 @@ class Executor {
       std::function<void(SlotId parameter, std::span<const std::byte>)>;
   void tap_gradients(GradientTap tap) { tap_ = std::move(tap); }
 
+  // Adds the seconds of each call of the compute stream, by number, to
+  // `seconds` in the next steps; null stops it.
+  void time_calls(std::vector<double>* seconds);
+
   const plan::Program& program() const { return program_; }
 
  private:
@@ -71,6 +75,7 @@ class Executor {
   void play_or_replay(int32_t begin, int32_t end, Run& recorded);
   void write_inputs(const Feed& feed, int64_t micro);
   void add_losses();
+  void run_call(int32_t call);
   void call_taps(int32_t call);
   std::vector<std::byte> read_rows(const Tensor& tensor) const;
 
@@ -83,6 +88,7 @@ class Executor {
   std::vector<Prepared> calls_;
   std::vector<double> losses_;
   GradientTap tap_;
+  std::vector<double>* seconds_ = nullptr;
   int present_threads_ = 0;
   int64_t passes_ = 0;
   Run recorded_micro_, recorded_update_;

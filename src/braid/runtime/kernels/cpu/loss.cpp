@@ -62,6 +62,7 @@ double row_total(const double* x, int64_t classes) {
 template <class T>
 BRAID_INLINE void softmax_row(T* y, const T* x, T total, T factor, T shift,
                               int64_t classes) {
+  BRAID_ELEMENTWISE
   for (int64_t c = 0; c < classes; ++c) {
     y[c] = (vector_exp(x[c] - total) - shift) * factor;
   }

@@ -55,6 +55,7 @@ BRAID_INLINE void backward_row(T* dx, const T* dy, const T* x, const T* w,
   T dot = lane_sum<T>(columns, [&](int64_t i) {
             return scaled(i) * (x[i] - mean) * rstd;
           }) / n;
+  BRAID_ELEMENTWISE
   for (int64_t i = 0; i < columns; ++i) {
     T normal = (x[i] - mean) * rstd;
     T g = dy[i];

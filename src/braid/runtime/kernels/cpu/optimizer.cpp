@@ -10,7 +10,7 @@ namespace {
 
 template <class T>
 struct AdamW {
-  T decay, keep1, add1, keep2, add2, rate, correction2, eps, scale;
+  T decay, add1, keep2, add2, rate, correction2, eps, scale;
 };
 
 template <class T>
@@ -22,11 +22,12 @@ struct AdamWPlaces {
 template <class T>
 BRAID_INLINE void adamw_loop(const AdamW<T>& a, const AdamWPlaces<T>& at,
                              int64_t from, int64_t to) {
+  BRAID_ELEMENTWISE
   for (int64_t i = from; i < to; ++i) {
     T g = at.g[i] * a.scale;
     T m = at.m0[i] + (g - at.m0[i]) * a.add1;
     T v = at.v0[i] * a.keep2 + g * g * a.add2;
-    T denominator = std::sqrt(v) / a.correction2 + a.eps;
+    T denominator = std::sqrt(v) * a.correction2 + a.eps;
     at.p[i] = at.p0[i] * a.decay - a.rate * (m / denominator);
     at.m[i] = m;
     at.v[i] = v;
@@ -60,6 +61,7 @@ struct SgdPlaces {
 template <class T>
 BRAID_INLINE void sgd_loop(const Sgd<T>& s, const SgdPlaces<T>& at,
                            int64_t from, int64_t to) {
+  BRAID_ELEMENTWISE
   for (int64_t i = from; i < to; ++i) {
     T g = at.g[i] * s.scale + at.p0[i] * s.decay;
     T m = s.first ? g : at.m0[i] * s.momentum + g * s.keep;
@@ -118,12 +120,11 @@ void run_adamw(const Call& c, int64_t sets) {
     double lr = value(c, 5, b), beta1 = value(c, 6, b), beta2 = value(c, 7, b);
     AdamW<T> a{
         .decay = static_cast<T>(1 - lr * value(c, 9, b)),
-        .keep1 = static_cast<T>(beta1),
         .add1 = static_cast<T>(1 - beta1),
         .keep2 = static_cast<T>(beta2),
         .add2 = static_cast<T>(1 - beta2),
         .rate = static_cast<T>(lr / (1 - std::pow(beta1, step))),
-        .correction2 = static_cast<T>(std::sqrt(1 - std::pow(beta2, step))),
+        .correction2 = static_cast<T>(1 / std::sqrt(1 - std::pow(beta2, step))),
         .eps = static_cast<T>(value(c, 8, b)),
         .scale = static_cast<T>(c.has(10) ? value(c, 10, b) : 1)};
     int64_t first = b * count;

@@ -14,19 +14,23 @@ template <class T>
 BRAID_INLINE void loop(Form form, T* y, const T* a, const T* b, int64_t n) {
   switch (form) {
     case Form::kRelu:
-      // NaN stays NaN.
+      BRAID_ELEMENTWISE  // NaN stays NaN
       for (int64_t i = 0; i < n; ++i) y[i] = a[i] < T(0) ? T(0) : a[i];
       break;
     case Form::kReluBackward:
+      BRAID_ELEMENTWISE
       for (int64_t i = 0; i < n; ++i) y[i] = b[i] <= T(0) ? T(0) : a[i];
       break;
     case Form::kAdd:
+      BRAID_ELEMENTWISE
       for (int64_t i = 0; i < n; ++i) y[i] = a[i] + b[i];
       break;
     case Form::kSub:
+      BRAID_ELEMENTWISE
       for (int64_t i = 0; i < n; ++i) y[i] = a[i] - b[i];
       break;
     case Form::kMul:
+      BRAID_ELEMENTWISE
       for (int64_t i = 0; i < n; ++i) y[i] = a[i] * b[i];
       break;
   }

@@ -17,6 +17,10 @@
 // Inlined into each of those versions.
 #define BRAID_INLINE [[gnu::always_inline]] inline
 
+// Before a loop whose iteration i touches element i alone: operands that lie in
+// one place (work in place) do not keep it from becoming vector code.
+#define BRAID_ELEMENTWISE _Pragma("GCC ivdep")
+
 namespace braid::runtime {
 
 BRAID_INLINE double vector_exp(double x) { return std::exp(x); }

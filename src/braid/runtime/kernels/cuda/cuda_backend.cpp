@@ -1,0 +1,417 @@
+// A CUDA device. Kernels run on one compute stream; fetches, evictions and
+// updates on the host have a stream each. Every one of those first waits for
+// what the compute stream was given so far, because memory that compute has
+// done with may be reused by a copy; nothing here blocks the caller but
+// write, read and synchronize.
+//
+// Scratch of libtorch lies in the planned workspaces (cuda_scratch.h). The
+// only other memory it holds is the fixed workspace of cuBLAS, which is taken
+// off the limit. CUDA's context and code are on nobody's account.
+#include "braid/runtime/kernels/cuda_backend.h"
+
+#include <ATen/Context.h>
+#include <ATen/cuda/CUDAContextLight.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <atomic>
+
+#include "braid/base/bytes.h"
+#include "braid/runtime/kernels/aten/bind.h"
+#include "braid/runtime/kernels/cuda/cuda_graph.h"
+#include "braid/runtime/kernels/cuda/cuda_kernels.h"
+#include "braid/runtime/kernels/cuda/cuda_scratch.h"
+#include "braid/runtime/signature.h"
+
+namespace braid::runtime {
+namespace {
+
+int device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  return count;
+}
+
+// The same numbers every time, in full precision. For the whole process.
+void set_exact_math() {
+  at::Context& context = at::globalContext();
+  context.setAllowTF32CuBLAS(false);
+  context.setAllowTF32CuDNN(false);
+  context.setDeterministicCuDNN(true);
+  context.setBenchmarkCuDNN(false);
+}
+
+// cuBLAS keeps memory per thread and stream for good; it must not be asked
+// for while a kernel runs, or it would lie in that kernel's workspace.
+void take_blas_workspaces() {
+  at::cuda::getCurrentCUDABlasHandle();
+  at::cuda::getCUDABlasLtWorkspace();
+}
+
+void drop_blas_workspaces(const CudaStream& stream) {
+  auto drop = [&](at::cuda::WorkspaceMapWithMutex& workspaces) {
+    std::unique_lock lock(workspaces.mutex);
+    std::erase_if(workspaces.map, [&](const auto& item) {
+      return std::get<1>(item.first) == stream.get();
+    });
+  };
+  drop(at::cuda::cublas_handle_stream_to_workspace());
+  drop(at::cuda::cublaslt_handle_stream_to_workspace());
+}
+
+// Zeroed device memory for a trial call.
+class TrialMemory {
+ public:
+  explicit TrialMemory(int64_t bytes) {
+    auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
+    check_cuda(cudaMalloc(&data_, size), "cudaMalloc for a trial call");
+    check_cuda(cudaMemset(data_, 0, size), "cudaMemset");
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
+  ~TrialMemory() { cudaFree(data_); }
+  TrialMemory(TrialMemory&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)) {}
+  TrialMemory& operator=(TrialMemory&&) = delete;
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  void* data_ = nullptr;
+};
+
+// The compute stream of a device. Made while that device is current.
+struct Compute {
+  c10::DeviceIndex index;
+  CudaStream stream = {};
+
+  c10::cuda::CUDAStream for_torch() const {
+    return c10::cuda::getStreamFromExternal(stream.get(), index);
+  }
+};
+
+class CudaBackend : public Backend {
+ public:
+  CudaBackend(const KernelTable& cpu_kernels, Compute compute,
+              int64_t limit_bytes);
+  ~CudaBackend() override;
+
+  std::string name() const override { return name_; }
+  std::byte* allocate(int64_t bytes) override;
+  void release(std::byte* data) override;
+  std::byte* allocate_host(int64_t bytes) override;
+  void release_host(std::byte* data) override;
+  void write(std::byte* device, const std::byte* host, int64_t bytes) override;
+  void read(std::byte* host, const std::byte* device, int64_t bytes) override;
+  Run prepare(const Call& call) override;
+  Run prepare_host(const Call& call) override;
+  int64_t measure_workspace(const Graph& graph, const Node& node,
+                            int threads) override;
+  void begin_pass(int32_t num_events) override;
+  void fetch(std::byte* device, const std::byte* host, int64_t bytes,
+             int32_t event, int32_t after) override;
+  void evict(std::byte* host, const std::byte* device, int64_t bytes,
+             int32_t event, int32_t after) override;
+  void host_run(const Run& run, int32_t event, int32_t after) override;
+  void wait(int32_t event) override;
+  // Errors are kept for the next wait, write or read: destructors call this.
+  void synchronize() override;
+  Run capture(const Run& body) override;
+
+ private:
+  // While it lives, this device and its compute stream are current.
+  struct Current : c10::cuda::CUDAStreamGuard {
+    explicit Current(const CudaBackend& b)
+        : CUDAStreamGuard(b.compute_.for_torch()) {}
+  };
+  const CudaStream& compute() const { return compute_.stream; }
+  void copy_now(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind);
+  void copy(const CudaStream& stream, void* to, const void* from, int64_t bytes,
+            cudaMemcpyKind kind, int32_t event, int32_t after);
+  void begin_on(const CudaStream& stream, int32_t after);
+  void end_on(const CudaStream& stream, int32_t event);
+  const CudaEvent& recorded(int32_t event) const;
+  void record_pass(CudaGraph& graph, const Run& body);
+  void ready_thread() const;
+
+  const KernelTable& cpu_kernels_;
+  Compute compute_;
+  std::string name_;
+  uint64_t id_;  // of this backend in the process
+  CudaStream h2d_, d2h_, updates_;
+  CudaEvent issued_;  // recorded again and again: waits see the last record
+  std::vector<CudaEvent> events_;
+  std::vector<bool> recorded_;  // by event, in this pass
+  HostErrors errors_;
+  CudaGraph* recording_ = nullptr;
+  KernelTable kernels_;
+  std::map<std::string, int64_t> measured_;  // workspace by signature
+};
+
+uint64_t next_id() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+CudaBackend::CudaBackend(const KernelTable& cpu_kernels, Compute compute,
+                         int64_t limit_bytes)
+    : Backend(fmt::format("cuda:{}", +compute.index), limit_bytes),
+      cpu_kernels_(cpu_kernels),
+      compute_(std::move(compute)),
+      name_(fmt::format("cuda:{}", +compute_.index)),
+      id_(next_id()) {
+  at::Device device(at::kCUDA, compute_.index);
+  add_aten_kernels(kernels_, device);
+  add_cuda_kernels(kernels_, compute_.index, this->compute().get());
+}
+
+CudaBackend::~CudaBackend() {
+  CudaBackend::synchronize();
+  drop_blas_workspaces(compute());
+}
+
+std::byte* CudaBackend::allocate(int64_t bytes) {
+  Current current(*this);
+  void* data = nullptr;
+  check_cuda(
+      cudaMalloc(&data, static_cast<size_t>(std::max<int64_t>(bytes, 1))),
+      "cudaMalloc");
+  return static_cast<std::byte*>(data);
+}
+
+void CudaBackend::release(std::byte* data) { cudaFree(data); }
+
+std::byte* CudaBackend::allocate_host(int64_t bytes) {
+  Current current(*this);
+  void* data = nullptr;
+  check_cuda(
+      cudaHostAlloc(&data, static_cast<size_t>(std::max<int64_t>(bytes, 1)),
+                    cudaHostAllocDefault),
+      "cudaHostAlloc");
+  return static_cast<std::byte*>(data);
+}
+
+void CudaBackend::release_host(std::byte* data) { cudaFreeHost(data); }
+
+void CudaBackend::write(std::byte* device, const std::byte* host,
+                        int64_t bytes) {
+  copy_now(device, host, bytes, cudaMemcpyHostToDevice);
+}
+
+void CudaBackend::read(std::byte* host, const std::byte* device,
+                       int64_t bytes) {
+  copy_now(host, device, bytes, cudaMemcpyDeviceToHost);
+}
+
+void CudaBackend::copy_now(void* to, const void* from, int64_t bytes,
+                           cudaMemcpyKind kind) {
+  Current current(*this);
+  check_cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind,
+                             compute().get()),
+             "cudaMemcpyAsync");
+  check_cuda(cudaStreamSynchronize(compute().get()), "cudaStreamSynchronize");
+  errors_.throw_if_any();
+}
+
+Run CudaBackend::prepare(const Call& call) {
+  Current current(*this);
+  return [this, kernel = kernels_.prepare(call), workspace = call.workspace,
+          op = call.node->op] {
+    Current running(*this);
+    ready_thread();
+    run_in_scratch(*workspace, kernel, op);
+  };
+}
+
+Run CudaBackend::prepare_host(const Call& call) {
+  return cpu_kernels_.prepare(call);
+}
+
+void CudaBackend::ready_thread() const {
+  thread_local uint64_t ready = 0;  // the backend that this thread ran last
+  if (ready == id_) return;
+  take_blas_workspaces();
+  ready = id_;
+}
+
+int64_t CudaBackend::measure_workspace(const Graph& graph, const Node& node,
+                                       int threads) {
+  std::string signature = call_signature(graph, node, threads);
+  auto known = measured_.find(signature);
+  if (known != measured_.end()) return known->second;
+  Current current(*this);
+  std::vector<TrialMemory> memory;
+  auto trial = [&](ValueId id) -> Tensor {
+    if (id == kNone) return {};
+    const Value& value = graph.value(id);
+    int64_t item = item_bytes(value.type.dtype);
+    int64_t span = span_elements(value.type.shape, value.strides);
+    memory.emplace_back((value.offset + span) * item);
+    return {memory.back().data() + value.offset * item, value.type.dtype,
+            value.type.shape, value.strides};
+  };
+  Workspace workspace;
+  Call call{
+      .node = &node, .inputs = {}, .outputs = {}, .workspace = &workspace};
+  for (ValueId id : node.inputs) call.inputs.push_back(trial(id));
+  for (ValueId id : node.outputs) call.outputs.push_back(trial(id));
+  if (node.slot != kNone) call.outputs.push_back(trial(node.inputs[0]));
+  prepare(call)();
+  check_cuda(cudaStreamSynchronize(compute().get()), "a trial call");
+  empty_torch_cuda_cache();
+  return measured_[signature] = workspace.needed_bytes;
+}
+
+void CudaBackend::begin_pass(int32_t num_events) {
+  Current current(*this);
+  auto count = static_cast<size_t>(num_events);
+  while (events_.size() < count) events_.emplace_back();
+  recorded_.assign(count, false);
+}
+
+void CudaBackend::fetch(std::byte* device, const std::byte* host, int64_t bytes,
+                        int32_t event, int32_t after) {
+  copy(h2d_, device, host, bytes, cudaMemcpyHostToDevice, event, after);
+}
+
+void CudaBackend::evict(std::byte* host, const std::byte* device, int64_t bytes,
+                        int32_t event, int32_t after) {
+  copy(d2h_, host, device, bytes, cudaMemcpyDeviceToHost, event, after);
+}
+
+void CudaBackend::copy(const CudaStream& stream, void* to, const void* from,
+                       int64_t bytes, cudaMemcpyKind kind, int32_t event,
+                       int32_t after) {
+  begin_on(stream, after);
+  check_cuda(
+      cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream.get()),
+      "cudaMemcpyAsync");
+  end_on(stream, event);
+}
+
+void CudaBackend::host_run(const Run& run, int32_t event, int32_t after) {
+  begin_on(updates_, after);
+  if (recording_) {
+    HostCall& kept = recording_->keep(run, errors_);
+    check_cuda(cudaLaunchHostFunc(updates_.get(), HostCall::run_kept, &kept),
+               "cudaLaunchHostFunc");
+  } else {
+    auto once = std::make_unique<HostCall>(run, errors_);
+    check_cuda(
+        cudaLaunchHostFunc(updates_.get(), HostCall::run_once, once.get()),
+        "cudaLaunchHostFunc");
+    once.release();
+  }
+  end_on(updates_, event);
+}
+
+void CudaBackend::begin_on(const CudaStream& stream, int32_t after) {
+  issued_.record(compute());
+  issued_.hold(stream);
+  if (after != kNone) recorded(after).hold(stream);
+}
+
+void CudaBackend::end_on(const CudaStream& stream, int32_t event) {
+  events_[static_cast<size_t>(event)].record(stream);
+  recorded_[static_cast<size_t>(event)] = true;
+}
+
+const CudaEvent& CudaBackend::recorded(int32_t event) const {
+  if (!recorded_[static_cast<size_t>(event)]) {
+    fail_world("[device] event {} is awaited before it was issued", event);
+  }
+  return events_[static_cast<size_t>(event)];
+}
+
+void CudaBackend::wait(int32_t event) {
+  recorded(event).hold(compute());
+  errors_.throw_if_any();
+}
+
+void CudaBackend::synchronize() {
+  try {
+    for (const CudaStream* stream :
+         {&compute_.stream, &h2d_, &d2h_, &updates_}) {
+      check_cuda(cudaStreamSynchronize(stream->get()), "cudaStreamSynchronize");
+    }
+  } catch (...) {
+    errors_.keep(std::current_exception());
+  }
+}
+
+Run CudaBackend::capture(const Run& body) {
+  synchronize();
+  errors_.throw_if_any();
+  Current current(*this);
+  auto graph = std::make_shared<CudaGraph>();
+  record_pass(*graph, body);
+  return [this, graph] {
+    Current replaying(*this);
+    graph->launch(compute());
+  };
+}
+
+// The other streams join the recording at its start and end in it.
+void CudaBackend::record_pass(CudaGraph& graph, const Run& body) {
+  recording_ = &graph;
+  try {
+    graph.record(compute(), [&] {
+      issued_.record(compute());
+      for (const CudaStream* s : {&h2d_, &d2h_, &updates_}) issued_.hold(*s);
+      body();
+      for (const CudaStream* s : {&h2d_, &d2h_, &updates_}) {
+        issued_.record(*s);
+        issued_.hold(compute());
+      }
+    });
+  } catch (const std::exception& error) {
+    recording_ = nullptr;
+    fail_world(
+        "[device] {} could not record the step: {}\n"
+        "HINT: turn capture off",
+        name_, error.what());
+  }
+  recording_ = nullptr;
+}
+
+// Bytes left of the limit after what cuBLAS keeps.
+int64_t program_limit(const CudaOptions& options, int64_t blas_bytes) {
+  constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+  if (options.limit_bytes == kNoLimit) return kNoLimit;
+  if (options.limit_bytes > blas_bytes) return options.limit_bytes - blas_bytes;
+  fail_world(
+      "[device] cuda:{}: cuBLAS alone takes {} bytes, the limit is {}\n"
+      "HINT: raise the limit, or set CUBLAS_WORKSPACE_CONFIG=:16:8",
+      options.index, blas_bytes, options.limit_bytes);
+}
+
+}  // namespace
+
+bool has_cuda() { return device_count() > 0; }
+
+std::unique_ptr<Backend> make_cuda_backend(const KernelTable& cpu_kernels,
+                                           const CudaOptions& options) {
+  int count = device_count();
+  if (options.index < 0 || options.index >= count) {
+    fail_world(
+        "[device] cuda:{} is not available: this machine has {} CUDA devices\n"
+        "HINT: use --device cpu{}",
+        options.index, count, count > 0 ? " or --device cuda:0" : "");
+  }
+  install_cuda_scratch();
+  at::globalContext().lazyInitDevice(at::kCUDA);
+  set_exact_math();
+  auto index = static_cast<c10::DeviceIndex>(options.index);
+  c10::cuda::CUDAGuard device(index);
+  Compute compute{.index = index};
+  int64_t before = torch_cuda_bytes();
+  {
+    c10::cuda::CUDAStreamGuard current(compute.for_torch());
+    take_blas_workspaces();
+  }
+  int64_t limit = program_limit(options, torch_cuda_bytes() - before);
+  return std::make_unique<CudaBackend>(cpu_kernels, std::move(compute), limit);
+}
+
+}  // namespace braid::runtime

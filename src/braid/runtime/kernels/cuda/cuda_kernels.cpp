@@ -1,0 +1,268 @@
+// Rows of the table for own CUDA kernels: each looks at a call when it is
+// prepared, fills the launcher's arguments once and leaves what is strided,
+// empty or of another type to the general kernel.
+#include "braid/runtime/kernels/cuda/cuda_kernels.h"
+
+#include "braid/runtime/kernels/aten/bind.h"
+#include "braid/runtime/kernels/cuda/cuda_handles.h"
+
+namespace braid::runtime {
+namespace {
+
+// Where and how kernels of one device run.
+struct Place {
+  at::Device device;
+  cudaStream_t stream;
+
+  // Scratch of a call; lies in its workspace.
+  at::Tensor empty(int64_t count, at::ScalarType type) const {
+    return at::empty({count}, at::TensorOptions(type).device(device));
+  }
+};
+
+template <class T>
+constexpr at::ScalarType kScalar =
+    std::is_same_v<T, double> ? at::kDouble : at::kFloat;
+
+int64_t sets_of(const Call& c) { return std::max<int64_t>(c.members(), 1); }
+
+// A missing operand is null.
+template <class T>
+T* pointer(const Call& c, size_t input) {
+  return c.has(input) ? c.in(input).as<T>() : nullptr;
+}
+
+bool is_plain(const Tensor& t) { return !t || t.contiguous(); }
+
+bool is_float(const Tensor& t) {
+  return t.dtype == DType::kFloat32 || t.dtype == DType::kFloat64;
+}
+
+// Contiguous, not empty, f32 or f64 by `main`.
+bool fits(const Call& c, const Tensor& main) {
+  return is_float(main) && main.numel() > 0 &&
+         sets_of(c) <= cuda::kMaxMembers &&
+         std::all_of(c.inputs.begin(), c.inputs.end(), is_plain) &&
+         std::all_of(c.outputs.begin(), c.outputs.end(), is_plain);
+}
+
+void check_launch(const char* kernel) {
+  check_cuda(cudaGetLastError(), kernel);
+}
+
+template <class T>
+Run prepare_dropout(const Call& c, const Place& place) {
+  cuda::Dropout<T> d{.y = c.out(0).as<T>(),
+                     .x = c.in(0).as<T>(),
+                     .p = c.in(1).as<double>(),
+                     .seed = c.in(2).as<int64_t>(),
+                     .step = c.in(3).as<int64_t>(),
+                     .micro = c.in(4).as<int64_t>(),
+                     .rng_key = c.node->rng_key,
+                     .members = sets_of(c),
+                     .count = c.out(0).numel() / sets_of(c)};
+  auto run = [d, place] {
+    cuda::launch_dropout(d, place.stream);
+    check_launch("dropout");
+  };
+  if (c.in(0).contiguous()) return run;
+  // Strided input: rows first, then in place.
+  d.x = d.y;
+  at::Tensor x = bind(c.in(0), place.device);
+  at::Tensor y = bind(c.out(0), place.device);
+  return [d, place, x, y] {
+    y.copy_(x);
+    cuda::launch_dropout(d, place.stream);
+    check_launch("dropout");
+  };
+}
+
+template <class T>
+Run prepare_sgd(const Call& c, const Place& place) {
+  cuda::Sgd<T> s{.p_out = c.out(0).as<T>(),
+                 .buffer_out = c.out(1).as<T>(),
+                 .p = c.in(0).as<T>(),
+                 .gradient = c.in(1).as<T>(),
+                 .buffer = c.in(2).as<T>(),
+                 .step = c.in(3).as<int64_t>(),
+                 .lr = c.in(4).as<double>(),
+                 .momentum = c.in(5).as<double>(),
+                 .dampening = c.in(6).as<double>(),
+                 .weight_decay = c.in(7).as<double>(),
+                 .scale = pointer<double>(c, 8),
+                 .keep = pointer<double>(c, 9),
+                 .nesterov = c.attrs().flag("nesterov"),
+                 .members = sets_of(c),
+                 .count = c.in(0).numel() / sets_of(c)};
+  return [s, place] {
+    cuda::launch_sgd(s, place.stream);
+    check_launch("sgd_update");
+  };
+}
+
+template <class T>
+Run prepare_adamw(const Call& c, const Place& place) {
+  cuda::Adamw<T> a{.p_out = c.out(0).as<T>(),
+                   .m_out = c.out(1).as<T>(),
+                   .v_out = c.out(2).as<T>(),
+                   .p = c.in(0).as<T>(),
+                   .gradient = c.in(1).as<T>(),
+                   .m = c.in(2).as<T>(),
+                   .v = c.in(3).as<T>(),
+                   .step = c.in(4).as<int64_t>(),
+                   .lr = c.in(5).as<double>(),
+                   .beta1 = c.in(6).as<double>(),
+                   .beta2 = c.in(7).as<double>(),
+                   .eps = c.in(8).as<double>(),
+                   .weight_decay = c.in(9).as<double>(),
+                   .scale = pointer<double>(c, 10),
+                   .keep = pointer<double>(c, 11),
+                   .members = sets_of(c),
+                   .count = c.in(0).numel() / sets_of(c)};
+  return [a, place] {
+    cuda::launch_adamw(a, place.stream);
+    check_launch("adamw_update");
+  };
+}
+
+template <class T>
+Run prepare_sum_squares(const Call& c, const Place& place) {
+  int64_t members = sets_of(c), count = c.in(0).numel() / members;
+  int64_t partials = members * cuda::sum_squares_blocks(count);
+  auto *sum = c.out(0).as<double>(), *none = static_cast<double*>(nullptr);
+  auto* x = static_cast<const T*>(c.in(0).as<T>());
+  if (partials == members) {
+    return [=] {
+      cuda::launch_sum_squares(sum, none, x, members, count, place.stream);
+      check_launch("sum_squares");
+    };
+  }
+  return [=] {
+    at::Tensor partial = place.empty(partials, at::kDouble);
+    cuda::launch_sum_squares(sum, partial.data_ptr<double>(), x, members, count,
+                             place.stream);
+    check_launch("sum_squares");
+  };
+}
+
+template <class T>
+Run prepare_cross_entropy(const Call& c, const Place& place) {
+  double smoothing = c.attrs().number_or("label_smoothing", 0);
+  cuda::CrossEntropy<T> e{.loss = c.out(0).as<T>(),
+                          .total = c.out(1).as<T>(),
+                          .number = c.out(2).as<T>(),
+                          .row_loss = nullptr,
+                          .logits = c.in(0).as<T>(),
+                          .target = c.in(1).as<int64_t>(),
+                          .smoothing = static_cast<T>(smoothing),
+                          .members = sets_of(c),
+                          .rows = c.in(1).numel() / sets_of(c),
+                          .classes = c.in(0).shape.back()};
+  return [e, place] {
+    at::Tensor row_loss = place.empty(e.members * e.rows, kScalar<T>);
+    auto now = e;
+    now.row_loss = row_loss.data_ptr<T>();
+    cuda::launch_cross_entropy(now, place.stream);
+    check_launch("cross_entropy_loss");
+  };
+}
+
+template <class T>
+Run prepare_cross_entropy_backward(const Call& c, const Place& place) {
+  double smoothing = c.attrs().number_or("label_smoothing", 0);
+  cuda::CrossEntropyBackward<T> e{.dx = c.out(0).as<T>(),
+                                  .dy = c.in(0).as<T>(),
+                                  .logits = c.in(1).as<T>(),
+                                  .total = c.in(3).as<T>(),
+                                  .number = c.in(4).as<T>(),
+                                  .target = c.in(2).as<int64_t>(),
+                                  .smoothing = static_cast<T>(smoothing),
+                                  .members = sets_of(c),
+                                  .rows = c.in(2).numel() / sets_of(c),
+                                  .classes = c.in(1).shape.back()};
+  return [e, place] {
+    cuda::launch_cross_entropy_backward(e, place.stream);
+    check_launch("cross_entropy_loss_backward");
+  };
+}
+
+template <class T>
+Run prepare_layer_norm_backward(const Call& c, const Place& place) {
+  int64_t columns = c.in(1).shape.back();
+  cuda::LayerNormBackward<T> n{.dx = c.out(0).as<T>(),
+                               .dw = c.out(1).as<T>(),
+                               .db = c.out(2).as<T>(),
+                               .partial = nullptr,
+                               .dy = c.in(0).as<T>(),
+                               .x = c.in(1).as<T>(),
+                               .w = pointer<T>(c, 2),
+                               .mean = c.in(3).as<T>(),
+                               .rstd = c.in(4).as<T>(),
+                               .members = sets_of(c),
+                               .rows = c.in(1).numel() / columns / sets_of(c),
+                               .columns = columns};
+  int64_t chunks = cuda::layer_norm_chunks(n.rows);
+  int64_t partials = chunks == 1 ? 0 : 2 * chunks * n.members * columns;
+  return [n, partials, place] {
+    at::Tensor partial = place.empty(partials, kScalar<T>);
+    auto now = n;
+    now.partial = partial.data_ptr<T>();
+    cuda::launch_layer_norm_backward(now, place.stream);
+    check_launch("layer_norm_backward");
+  };
+}
+
+using Prepare = Run (*)(const Call&, const Place&);
+
+// One kernel in both types, and the operand that tells which.
+struct Row {
+  const char* op;
+  size_t main;
+  size_t min_inputs;  // with fewer the general kernel decides
+  Prepare in_float, in_double;
+};
+
+constexpr Row kRows[] = {
+    {"sgd_update", 0, 8, prepare_sgd<float>, prepare_sgd<double>},
+    {"adamw_update", 0, 10, prepare_adamw<float>, prepare_adamw<double>},
+    {"sum_squares", 0, 1, prepare_sum_squares<float>,
+     prepare_sum_squares<double>},
+    {"cross_entropy_loss", 0, 2, prepare_cross_entropy<float>,
+     prepare_cross_entropy<double>},
+    {"cross_entropy_loss_backward", 1, 5, prepare_cross_entropy_backward<float>,
+     prepare_cross_entropy_backward<double>},
+    {"layer_norm_backward", 1, 5, prepare_layer_norm_backward<float>,
+     prepare_layer_norm_backward<double>},
+};
+
+// Optional operands come last but for layer_norm's w, so the operand before
+// min_inputs tells whether all that are needed are there.
+bool serves(const Row& row, const Call& c) {
+  return c.has(row.min_inputs - 1) && fits(c, c.in(row.main));
+}
+
+Run dropout(const Call& call, const Place& place) {
+  bool is_double = call.in(0).dtype == DType::kFloat64;
+  if (call.out(0).numel() == 0) return [] {};
+  return is_double ? prepare_dropout<double>(call, place)
+                   : prepare_dropout<float>(call, place);
+}
+
+}  // namespace
+
+void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream) {
+  Place place{at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)),
+              stream};
+  auto general = std::make_shared<const KernelTable>(table);
+  for (const Row& row : kRows) {
+    table.add(row.op, [row, place, general](const Call& call) -> Run {
+      if (!serves(row, call)) return general->prepare(call);
+      bool is_double = call.in(row.main).dtype == DType::kFloat64;
+      return (is_double ? row.in_double : row.in_float)(call, place);
+    });
+  }
+  table.add("dropout",
+            [place](const Call& call) { return dropout(call, place); });
+}
+
+}  // namespace braid::runtime

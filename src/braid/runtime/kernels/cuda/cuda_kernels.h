@@ -1,0 +1,113 @@
+// Own CUDA kernels, added over the general ones of libtorch.
+//
+// Launchers take raw pointers and sizes, return at once and leave their error
+// in cudaGetLastError. Everything is contiguous; T is float or double. B
+// members (1 for one model); what differs between members lies in [B].
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace braid::runtime {
+
+class KernelTable;
+
+// Rows for tensors on device `index`; what they cannot do is left to the
+// kernel that the table holds before. Kernels run on `stream`.
+void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream);
+
+namespace cuda {
+
+// Most members in one launch.
+inline constexpr int64_t kMaxMembers = 65535;
+
+// y[B, count] from x; both may be the same. The numbers are the CPU's.
+template <class T>
+struct Dropout {
+  T* y;
+  const T* x;
+  const double* p;             // [B]
+  const int64_t *seed, *step;  // [B]
+  const int64_t* micro;
+  uint64_t rng_key;
+  int64_t members, count;
+};
+template <class T>
+void launch_dropout(const Dropout<T>& d, cudaStream_t stream);
+
+// Updates of [B, count]; outputs may be their inputs. `scale` (of gradients)
+// and `keep` (0: the member stays as it is) may be null.
+template <class T>
+struct Sgd {
+  T *p_out, *buffer_out;
+  const T *p, *gradient, *buffer;
+  const int64_t* step;
+  const double *lr, *momentum, *dampening, *weight_decay, *scale, *keep;
+  bool nesterov;
+  int64_t members, count;
+};
+template <class T>
+void launch_sgd(const Sgd<T>& s, cudaStream_t stream);
+
+template <class T>
+struct Adamw {
+  T *p_out, *m_out, *v_out;
+  const T *p, *gradient, *m, *v;
+  const int64_t* step;
+  const double *lr, *beta1, *beta2, *eps, *weight_decay, *scale, *keep;
+  int64_t members, count;
+};
+template <class T>
+void launch_adamw(const Adamw<T>& a, cudaStream_t stream);
+
+// sum[B] of x[B, count]^2, in an order that depends on count alone.
+// `partial` has sum_squares_blocks(count) numbers per member.
+int64_t sum_squares_blocks(int64_t count);
+template <class T>
+void launch_sum_squares(double* sum, double* partial, const T* x,
+                        int64_t members, int64_t count, cudaStream_t stream);
+
+// logits[B * R, C]; targets of ignore_index do not count, those outside the
+// classes give NaN. `row_loss` is scratch of B * R numbers.
+template <class T>
+struct CrossEntropy {
+  T *loss, *total, *number;  // [B], logsumexp [B * R], [B]
+  T* row_loss;
+  const T* logits;
+  const int64_t* target;  // [B * R]
+  T smoothing;
+  int64_t members, rows, classes;
+};
+template <class T>
+void launch_cross_entropy(const CrossEntropy<T>& c, cudaStream_t stream);
+
+// dx may be the logits.
+template <class T>
+struct CrossEntropyBackward {
+  T* dx;
+  const T *dy, *logits, *total, *number;
+  const int64_t* target;
+  T smoothing;
+  int64_t members, rows, classes;
+};
+template <class T>
+void launch_cross_entropy_backward(const CrossEntropyBackward<T>& c,
+                                   cudaStream_t stream);
+
+// x[B, R, C], w[B, C] or null, mean and rstd [B * R]; dx may be dy. `partial`
+// is scratch of 2 * layer_norm_chunks(R) * B * C numbers.
+template <class T>
+struct LayerNormBackward {
+  T *dx, *dw, *db;
+  T* partial;
+  const T *dy, *x, *w, *mean, *rstd;
+  int64_t members, rows, columns;
+};
+int64_t layer_norm_chunks(int64_t rows);
+template <class T>
+void launch_layer_norm_backward(const LayerNormBackward<T>& n,
+                                cudaStream_t stream);
+
+}  // namespace cuda
+}  // namespace braid::runtime
