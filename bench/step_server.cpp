@@ -45,8 +45,7 @@ double run_steps(train::Trainer& trainer, int64_t count,
   };
   auto start = std::chrono::steady_clock::now();
   for (int64_t i = 0; i < count; ++i) trainer.step(feed);
-  std::chrono::duration<double> took =
-      std::chrono::steady_clock::now() - start;
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   return took.count();
 }
 

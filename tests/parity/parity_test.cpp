@@ -25,7 +25,9 @@ const runtime::KernelTable& kernels() {
   return table;
 }
 
-double tolerance(DType dtype) { return dtype == DType::kFloat64 ? 1e-10 : 1e-5; }
+double tolerance(DType dtype) {
+  return dtype == DType::kFloat64 ? 1e-10 : 1e-5;
+}
 
 void expect_near(const Results& a, const Results& b, double limit) {
   for (const auto& [name, value] : b) {
@@ -83,11 +85,11 @@ std::string row_name(
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, Parity,
-    testing::Combine(testing::ValuesIn(all_rows()),
-                     testing::Values(DType::kFloat64, DType::kFloat32)),
-    row_name);
+INSTANTIATE_TEST_SUITE_P(Rows, Parity,
+                         testing::Combine(testing::ValuesIn(all_rows()),
+                                          testing::Values(DType::kFloat64,
+                                                          DType::kFloat32)),
+                         row_name);
 
 // One test for all rows, so that a machine without a GPU skips one test.
 TEST(ParityOnGpu, EveryRowEqualsTheCpu) {

@@ -35,13 +35,11 @@ Graph build_graph(const OpTable& ops, const Row& row, DType dtype) {
     if (arg.kind == Arg::Kind::kMissing) {
       inputs.push_back({});
     } else if (is_float(arg)) {
-      inputs.push_back(read(
-          graph, graph.add_slot({.name = input_name(i),
-                                 .dtype = dtype,
-                                 .shape = arg.shape})));
+      inputs.push_back(read(graph, graph.add_slot({.name = input_name(i),
+                                                   .dtype = dtype,
+                                                   .shape = arg.shape})));
     } else {
-      inputs.push_back(
-          input(graph, input_name(i), {DType::kInt64, arg.shape}));
+      inputs.push_back(input(graph, input_name(i), {DType::kInt64, arg.shape}));
     }
   }
   Var y = row.build ? row.build(inputs) : apply(row.op, inputs, row.attrs);
@@ -65,8 +63,8 @@ at::Tensor stacked(const std::vector<Tensors>& inputs, size_t i,
 }  // namespace
 
 Tensors random_inputs(const Row& row, DType dtype, int64_t seed) {
-  at::Generator random = at::detail::createCPUGenerator(
-      static_cast<uint64_t>(seed) + 1);
+  at::Generator random =
+      at::detail::createCPUGenerator(static_cast<uint64_t>(seed) + 1);
   Tensors inputs;
   for (const Arg& arg : row.args) {
     auto options = at::TensorOptions(at::kDouble);
@@ -78,8 +76,8 @@ Tensors random_inputs(const Row& row, DType dtype, int64_t seed) {
         inputs.push_back(at::rand(arg.shape, random, options) + 0.5);
         break;
       case Arg::Kind::kIndex:
-        inputs.push_back(
-            at::randint(arg.limit, arg.shape, random, options.dtype(at::kLong)));
+        inputs.push_back(at::randint(arg.limit, arg.shape, random,
+                                     options.dtype(at::kLong)));
         break;
       case Arg::Kind::kMissing: inputs.emplace_back(); break;
     }
@@ -111,16 +109,14 @@ Results run_reference(const Row& row, const Tensors& inputs) {
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (!leaves[i].defined() || !leaves[i].is_floating_point()) continue;
     at::Tensor grad = leaves[i].grad();
-    results[input_name(i)] =
-        grad.defined() ? grad : at::zeros_like(inputs[i]);
+    results[input_name(i)] = grad.defined() ? grad : at::zeros_like(inputs[i]);
   }
   return results;
 }
 
 std::vector<Results> run_braid(const Row& row,
-                               const std::vector<Tensors>& inputs,
-                               DType dtype, runtime::Backend& backend,
-                               bool as_array) {
+                               const std::vector<Tensors>& inputs, DType dtype,
+                               runtime::Backend& backend, bool as_array) {
   OpTable ops = standard_ops();
   auto count = static_cast<int64_t>(inputs.size());
   train::TrainerOptions options{.optimizer = passes::make_optimizer("sgd")};
@@ -173,8 +169,8 @@ std::vector<Results> run_braid(const Row& row,
 double difference(const at::Tensor& a, const at::Tensor& b) {
   if (b.numel() == 0) return 0;
   double scale = b.abs().max().item<double>();
-  double error = (a.to(at::kDouble) - b.to(at::kDouble)).abs().max()
-                     .item<double>();
+  double error =
+      (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
   return error / std::max(scale, 1e-3);
 }
 

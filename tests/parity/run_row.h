@@ -24,9 +24,8 @@ Results run_reference(const Row& row, const Tensors& inputs);
 // Runs the row in Braid for one model, or an array when more sets of inputs
 // are given; results by member.
 std::vector<Results> run_braid(const Row& row,
-                               const std::vector<Tensors>& inputs,
-                               DType dtype, runtime::Backend& backend,
-                               bool as_array);
+                               const std::vector<Tensors>& inputs, DType dtype,
+                               runtime::Backend& backend, bool as_array);
 
 // max |a - b| / max |b|, with b's scale bounded from below.
 double difference(const at::Tensor& a, const at::Tensor& b);

@@ -34,7 +34,7 @@ struct Value {
   Strides strides;     // in elements; row-major until the layout pass
   int64_t offset = 0;  // in elements, from the start of the buffer
   NodeId producer = kNone;
-  std::string name;    // inputs and named results only
+  std::string name;  // inputs and named results only
 };
 
 // Which part of the step a node belongs to.
@@ -47,11 +47,11 @@ struct Node {
   std::vector<ValueId> inputs;  // kNone where an optional input is missing
   std::vector<ValueId> outputs;
   Attrs attrs;
-  std::string path;             // layer path, such as "blocks.0.fc1"
+  std::string path;  // layer path, such as "blocks.0.fc1"
   Phase phase = Phase::kForward;
-  SlotId slot = kNone;          // of read, assign, accumulate
-  uint64_t rng_key = 0;         // of random ops: which draw this is
-  int32_t segment = 0;          // unit of planning, see passes/segments.h
+  SlotId slot = kNone;   // of read, assign, accumulate
+  uint64_t rng_key = 0;  // of random ops: which draw this is
+  int32_t segment = 0;   // unit of planning, see passes/segments.h
 };
 
 struct Output {

@@ -39,14 +39,14 @@ struct Init {
 };
 
 struct Slot {
-  std::string name = {};             // the name in a PyTorch state dict
+  std::string name = {};                  // the name in a PyTorch state dict
   std::vector<std::string> aliases = {};  // further names of a tied tensor
   DType dtype = DType::kFloat32;
-  Shape shape = {};                  // of one member
+  Shape shape = {};  // of one member
   Role role = Role::kParameter;
   Init init = {};
-  bool trainable = true;             // parameters only
-  int64_t members = 0;               // 0: one model; B: a leading axis of B
+  bool trainable = true;  // parameters only
+  int64_t members = 0;    // 0: one model; B: a leading axis of B
 
   // [B, ...shape] in an array, shape otherwise.
   Shape stored_shape() const;

@@ -100,12 +100,9 @@ std::string attr_text(const Attr& attr) {
 
 std::string_view init_name(Init::Kind kind) {
   switch (kind) {
-    case Init::Kind::kConstant:
-      return "constant";
-    case Init::Kind::kUniform:
-      return "uniform";
-    case Init::Kind::kNormal:
-      return "normal";
+    case Init::Kind::kConstant: return "constant";
+    case Init::Kind::kUniform: return "uniform";
+    case Init::Kind::kNormal: return "normal";
   }
   return "";
 }
@@ -251,12 +248,9 @@ Ints TokenReader::integers() {
 
 Attr TokenReader::attr() {
   switch (peek()) {
-    case '"':
-      return quoted();
-    case '[':
-      return integers();
-    default:
-      return plain_attr();
+    case '"': return quoted();
+    case '[': return integers();
+    default: return plain_attr();
   }
 }
 

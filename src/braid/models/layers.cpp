@@ -54,8 +54,8 @@ Var linear(Var x, int64_t outputs, std::string_view name, bool bias) {
   int64_t inputs = x.dim(-1);
   Init init = Init::uniform(1 / std::sqrt(static_cast<double>(inputs)));
   Var w = parameter(*x.graph, "weight", x.dtype(), {outputs, inputs}, init);
-  Var b = bias ? parameter(*x.graph, "bias", x.dtype(), {outputs}, init)
-               : Var{};
+  Var b =
+      bias ? parameter(*x.graph, "bias", x.dtype(), {outputs}, init) : Var{};
   return braid::linear(x, w, b);
 }
 
@@ -66,8 +66,8 @@ Var conv2d(Var x, int64_t outputs, int64_t kernel, std::string_view name,
   auto fan = static_cast<double>(x.dim(1) * kernel * kernel);
   Init init = Init::uniform(1 / std::sqrt(fan));
   Var w = parameter(*x.graph, "weight", x.dtype(), shape, init);
-  Var b = bias ? parameter(*x.graph, "bias", x.dtype(), {outputs}, init)
-               : Var{};
+  Var b =
+      bias ? parameter(*x.graph, "bias", x.dtype(), {outputs}, init) : Var{};
   return braid::conv2d(
       x, w, b, {.stride = {stride, stride}, .padding = {padding, padding}});
 }
@@ -82,9 +82,9 @@ Var batch_norm(Var x, std::string_view name, double momentum, double eps) {
   SlotId mean = buffer(graph, "running_mean", dtype, channels, 0);
   SlotId var = buffer(graph, "running_var", dtype, channels, 1);
   SlotId count = buffer(graph, "num_batches_tracked", DType::kInt64, {}, 0);
-  auto outputs = apply_all(
-      "batch_norm", {x, w, b, read(graph, mean), read(graph, var)},
-      {{"training", true}, {"momentum", momentum}, {"eps", eps}});
+  auto outputs =
+      apply_all("batch_norm", {x, w, b, read(graph, mean), read(graph, var)},
+                {{"training", true}, {"momentum", momentum}, {"eps", eps}});
   assign(mean, outputs[3]);
   assign(var, outputs[4]);
   assign(count, add_scalar(read(graph, count), 1));

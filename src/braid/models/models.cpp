@@ -1,6 +1,7 @@
 #include "braid/models/models.h"
 
 #include <charconv>
+#include <cmath>
 
 #include "braid/base/text.h"
 #include "braid/models/layers.h"
@@ -43,14 +44,15 @@ Graph build_lenet(const OpTable& ops, DType dtype, const Sizes& sizes) {
   SizeReader size(sizes);
   Graph graph(ops);
   int64_t side = size("side");
-  Var x = input(graph, "x",
-                {dtype, {size("batch"), size("channels"), side, side}});
+  Var x =
+      input(graph, "x", {dtype, {size("batch"), size("channels"), side, side}});
   Var y = input(graph, "y", {DType::kInt64, {size("batch")}});
   Pool2d half{.kernel = {2, 2}, .stride = {2, 2}};
   x = max_pool2d(relu(conv2d(x, 6, 5, "conv1", 1, 2)), half);
   x = max_pool2d(relu(conv2d(x, 16, 5, "conv2")), half);
   x = relu(linear(flatten(x), 120, "fc1"));
-  if (size.number("dropout") > 0) x = dropout(x, size.number("dropout"), "drop");
+  if (size.number("dropout") > 0)
+    x = dropout(x, size.number("dropout"), "drop");
   x = relu(linear(x, 84, "fc2"));
   x = linear(x, size("classes"), "fc3");
   graph.add_output("loss", cross_entropy(x, y).id);
@@ -77,7 +79,8 @@ Graph build_resblock(const OpTable& ops, DType dtype, const Sizes& sizes) {
   for (int64_t i = 0; i < size("blocks"); ++i) {
     x = residual_block(x, channels, fmt::format("blocks.{}", i));
   }
-  if (size.number("dropout") > 0) x = dropout(x, size.number("dropout"), "drop");
+  if (size.number("dropout") > 0)
+    x = dropout(x, size.number("dropout"), "drop");
   x = linear(mean(x, {2, 3}), size("classes"), "head");
   graph.add_output("loss", cross_entropy(x, y).id);
   return graph;
@@ -147,8 +150,10 @@ void set_size(const Model& model, Sizes& sizes, const std::string& key,
     fail_usage("[model] {} has no size '{}'\nHINT: did you mean '{}'?",
                model.name, key, nearest_name(key, known));
   }
-  bool whole = value == static_cast<double>(static_cast<int64_t>(value));
-  if (!(value >= 0) || (key != "dropout" && (!whole || value < 1))) {
+  bool whole = value == std::floor(value) && value < 0x1.0p62;
+  bool fits = key == "dropout" ? value >= 0 && value <= 1
+                               : whole && value >= 1;
+  if (!fits) {
     fail_usage("[model] {}: '{}' = {} is no size", model.name, key, value);
   }
   sizes[key] = value;
@@ -166,10 +171,11 @@ void read_sizes(std::string_view text, const Model& model, Sizes& sizes) {
     std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     size_t equals = item.find('=');
+    if (equals == item.npos) fail_usage("[model] cannot read size '{}'", item);
     double value = 0;
     const char* end = item.data() + item.size();
-    if (equals == item.npos ||
-        std::from_chars(item.data() + equals + 1, end, value).ptr != end) {
+    auto read = std::from_chars(item.data() + equals + 1, end, value);
+    if (read.ptr != end || read.ec != std::errc()) {
       fail_usage("[model] cannot read size '{}'", item);
     }
     set_size(model, sizes, std::string(item.substr(0, equals)), value);
@@ -182,26 +188,42 @@ const std::vector<Model>& all_models() {
   static const std::vector<Model> models = {
       {"mlp",
        "fully connected layers with ReLU",
-       {{"batch", 16}, {"features", 16}, {"hidden", 32}, {"layers", 2},
-        {"classes", 4}, {"dropout", 0}},
+       {{"batch", 16},
+        {"features", 16},
+        {"hidden", 32},
+        {"layers", 2},
+        {"classes", 4},
+        {"dropout", 0}},
        "x[batch, features] float, y[batch] i64",
        build_mlp},
       {"lenet",
        "LeNet-5 with max pooling",
-       {{"batch", 64}, {"channels", 1}, {"side", 28}, {"classes", 10},
+       {{"batch", 64},
+        {"channels", 1},
+        {"side", 28},
+        {"classes", 10},
         {"dropout", 0}},
        "x[batch, channels, side, side] float, y[batch] i64",
        build_lenet},
       {"resblock",
        "residual blocks with BatchNorm",
-       {{"batch", 16}, {"channels", 16}, {"side", 16}, {"blocks", 2},
-        {"classes", 10}, {"dropout", 0}},
+       {{"batch", 16},
+        {"channels", 16},
+        {"side", 16},
+        {"blocks", 2},
+        {"classes", 10},
+        {"dropout", 0}},
        "x[batch, 3, side, side] float, y[batch] i64",
        build_resblock},
       {"transformer",
        "causal Transformer language model",
-       {{"batch", 8}, {"length", 32}, {"vocab", 64}, {"width", 64},
-        {"heads", 4}, {"layers", 2}, {"dropout", 0}},
+       {{"batch", 8},
+        {"length", 32},
+        {"vocab", 64},
+        {"width", 64},
+        {"heads", 4},
+        {"layers", 2},
+        {"dropout", 0}},
        "tokens[batch, length] i64, targets[batch, length] i64",
        build_transformer},
   };

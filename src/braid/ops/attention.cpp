@@ -11,9 +11,9 @@ namespace {
 
 std::vector<ValueType> attention_shape(const NodeView& v) {
   const Shape &q = v.shape(0), &k = v.shape(1), &w = v.shape(2);
-  bool fits = q.size() == 4 && k.size() == 4 && w.size() == 4 &&
-              q[0] == k[0] && k[0] == w[0] && q[1] == k[1] && k[1] == w[1] &&
-              q[3] == k[3] && k[2] == w[2] && v.dtype(0) == v.dtype(1) &&
+  bool fits = q.size() == 4 && k.size() == 4 && w.size() == 4 && q[0] == k[0] &&
+              k[0] == w[0] && q[1] == k[1] && k[1] == w[1] && q[3] == k[3] &&
+              k[2] == w[2] && v.dtype(0) == v.dtype(1) &&
               v.dtype(0) == v.dtype(2);
   if (!fits) {
     v.fail("q {}, k {}, v {} do not fit", shape_text(q), shape_text(k),
@@ -30,10 +30,9 @@ Strides heads_last_strides(const NodeView& v) {
 }
 
 void attention_vjp(VjpContext& c) {
-  auto grads = apply_all("scaled_dot_product_attention_backward",
-                         {c.grad(0), c.in(0), c.in(1), c.in(2), c.out(0),
-                          c.out(1)},
-                         c.attrs());
+  auto grads = apply_all(
+      "scaled_dot_product_attention_backward",
+      {c.grad(0), c.in(0), c.in(1), c.in(2), c.out(0), c.out(1)}, c.attrs());
   for (size_t i = 0; i < 3; ++i) {
     if (c.needs(i)) c.give(i, grads[i]);
   }
@@ -57,9 +56,10 @@ void add_attention_ops(OpTable& table) {
              .vjp = attention_vjp,
              .array = array_folded,
              .trait = "fold_batch",
-             .cost = [](const NodeView& v) {
-               return attention_cost(v.shape(0), v.shape(2), 1, 1);
-             },
+             .cost =
+                 [](const NodeView& v) {
+                   return attention_cost(v.shape(0), v.shape(2), 1, 1);
+                 },
              .strides = heads_last_strides});
   table.add({.name = "scaled_dot_product_attention_backward",
              .summary = "dq, dk, dv from (dy, q, k, v, y, logsumexp)",
@@ -71,9 +71,10 @@ void add_attention_ops(OpTable& table) {
                }
                return {v.type(1), v.type(2), v.type(3)};
              },
-             .cost = [](const NodeView& v) {
-               return attention_cost(v.shape(1), v.shape(3), 3, 2);
-             }});
+             .cost =
+                 [](const NodeView& v) {
+                   return attention_cost(v.shape(1), v.shape(3), 3, 2);
+                 }});
 }
 
 }  // namespace braid

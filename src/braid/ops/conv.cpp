@@ -52,12 +52,12 @@ void conv_vjp(VjpContext& c) {
     return attrs.set("shape", like.shape());
   };
   if (c.needs(0)) {
-    c.give(0, apply("conv2d_backward_input", {dy, c.in(1)},
-                    with_shape(c.in(0))));
+    c.give(0,
+           apply("conv2d_backward_input", {dy, c.in(1)}, with_shape(c.in(0))));
   }
   if (c.needs(1)) {
-    c.give(1, apply("conv2d_backward_weight", {dy, c.in(0)},
-                    with_shape(c.in(1))));
+    c.give(1,
+           apply("conv2d_backward_weight", {dy, c.in(0)}, with_shape(c.in(1))));
   }
   if (c.needs(2)) c.give(2, sum(dy, {0, 2, 3}));
 }
@@ -67,8 +67,7 @@ void conv_array(ArrayContext& c) {
   bool dense = c.shared(0) && attrs.integer("groups") == 1;
   if (!dense) attrs.set("groups", attrs.integer("groups") * c.members());
   Var x = dense ? c.in(0) : c.merged(0);
-  c.emit(0, apply("conv2d", {x, c.rows(1), c.rows(2)}, attrs),
-         Layout::kMerged);
+  c.emit(0, apply("conv2d", {x, c.rows(1), c.rows(2)}, attrs), Layout::kMerged);
 }
 
 // 2 * outputs * (C / g) * kh * kw; `y` and `w` are inputs or outputs.

@@ -8,7 +8,8 @@ namespace {
 
 std::vector<ValueType> embedding_shape(const NodeView& v) {
   bool batched = v.members() > 0;
-  if (v.rank(0) != (batched ? 3 : 2)) v.fail("the table has rank {}", v.rank(0));
+  if (v.rank(0) != (batched ? 3 : 2))
+    v.fail("the table has rank {}", v.rank(0));
   if (v.dtype(1) != DType::kInt64) {
     v.fail("indices are {}, expected i64", dtype_name(v.dtype(1)));
   }

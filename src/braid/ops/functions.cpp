@@ -84,9 +84,8 @@ Var unsqueeze(Var x, int64_t dim) {
 
 Var slice(Var x, int64_t dim, int64_t start, int64_t end, int64_t step) {
   dim = normalize_dim(dim, x.rank(), "slice");
-  return apply(
-      "slice", {x},
-      {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
+  return apply("slice", {x},
+               {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
 }
 
 Var select(Var x, int64_t dim, int64_t index) {
@@ -123,8 +122,8 @@ Var sum_to(Var x, Shape shape) {
   Ints dims;
   for (int64_t d = 0; d < x.rank(); ++d) {
     bool added = d < extra;
-    if (added || (shape[static_cast<size_t>(d - extra)] == 1 &&
-                  x.dim(d) != 1)) {
+    if (added ||
+        (shape[static_cast<size_t>(d - extra)] == 1 && x.dim(d) != 1)) {
       dims.push_back(d);
     }
   }

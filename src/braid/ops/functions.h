@@ -45,8 +45,8 @@ Var mean(Var x, Ints dims, bool keep_dims = false);
 Var sum_to(Var x, Shape shape);  // undoes a broadcast
 
 // Matrix products. `members` = B: all operands have a leading axis of B.
-Var matmul(Var a, Var b);                               // [..., M, K] [..., K, N]
-Var linear(Var x, Var w, Var b, int64_t members = 0);   // [..., I] [O, I] [O]
+Var matmul(Var a, Var b);  // [..., M, K] [..., K, N]
+Var linear(Var x, Var w, Var b, int64_t members = 0);  // [..., I] [O, I] [O]
 
 struct Conv2d {
   Ints stride = {1, 1};

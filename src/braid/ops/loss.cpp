@@ -33,9 +33,9 @@ std::vector<ValueType> cross_entropy_shape(const NodeView& v) {
 
 void cross_entropy_vjp(VjpContext& c) {
   if (!c.needs(0)) return;
-  c.give(0, apply("cross_entropy_loss_backward",
-                  {c.grad(0), c.in(0), c.in(1), c.out(1), c.out(2)},
-                  c.attrs()));
+  c.give(0,
+         apply("cross_entropy_loss_backward",
+               {c.grad(0), c.in(0), c.in(1), c.out(1), c.out(2)}, c.attrs()));
 }
 
 std::vector<ValueType> mse_shape(const NodeView& v) {

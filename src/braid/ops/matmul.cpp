@@ -63,7 +63,8 @@ Op matmul_op() {
 
 std::vector<ValueType> linear_shape(const NodeView& v) {
   bool batched = v.members() > 0;
-  if (v.rank(1) != (batched ? 3 : 2)) v.fail("the weight has rank {}", v.rank(1));
+  if (v.rank(1) != (batched ? 3 : 2))
+    v.fail("the weight has rank {}", v.rank(1));
   if (v.rank(0) < (batched ? 2 : 1)) v.fail("the input has rank {}", v.rank(0));
   if (v.dim(0, -1) != v.dim(1, -1) || v.dtype(0) != v.dtype(1)) {
     v.fail("input {} {} does not fit weight {} {}", dtype_name(v.dtype(0)),

@@ -70,9 +70,9 @@ std::vector<ValueType> layer_norm_shape(const NodeView& v) {
 }
 
 void layer_norm_vjp(VjpContext& c) {
-  auto grads = apply_all("layer_norm_backward",
-                         {c.grad(0), c.in(0), c.in(1), c.out(1), c.out(2)},
-                         c.attrs());
+  auto grads =
+      apply_all("layer_norm_backward",
+                {c.grad(0), c.in(0), c.in(1), c.out(1), c.out(2)}, c.attrs());
   if (c.needs(0)) c.give(0, grads[0]);
   if (c.needs(1)) c.give(1, reshape(grads[1], c.in(1).shape()));
   if (c.needs(2)) c.give(2, reshape(grads[2], c.in(2).shape()));

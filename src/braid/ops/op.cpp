@@ -89,8 +89,8 @@ Cost OpTable::cost(const Graph& graph, const Node& node) const {
   Cost cost;
   auto add_bytes = [&](ValueId id) {
     const ValueType& type = graph.value(id).type;
-    cost.bytes += static_cast<double>(num_elements(type.shape) *
-                                      item_bytes(type.dtype));
+    cost.bytes +=
+        static_cast<double>(num_elements(type.shape) * item_bytes(type.dtype));
   };
   for (ValueId id : node.inputs) {
     if (id != kNone) add_bytes(id);

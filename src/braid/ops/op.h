@@ -68,9 +68,7 @@ class VjpContext {
   bool has(size_t i) const {
     return i < node_.inputs.size() && node_.inputs[i] != kNone;
   }
-  Var in(size_t i) {
-    return has(i) ? Var{&graph_, node_.inputs[i]} : Var{};
-  }
+  Var in(size_t i) { return has(i) ? Var{&graph_, node_.inputs[i]} : Var{}; }
   Var out(size_t i) { return {&graph_, node_.outputs[i]}; }
   // Gradient of an output; empty when nothing depends on it.
   Var grad(size_t i) const { return grads_[i]; }
@@ -140,9 +138,9 @@ struct Op {
   size_t min_inputs = 1;
   size_t max_inputs = 1;
   ShapeRule shape = {};
-  std::function<void(VjpContext&)> vjp = {};      // none: no gradient flows
-  std::function<void(ArrayContext&)> array = {};  // none: made after arrays
-  std::string trait = {};                         // which array rule, in words
+  std::function<void(VjpContext&)> vjp = {};       // none: no gradient flows
+  std::function<void(ArrayContext&)> array = {};   // none: made after arrays
+  std::string trait = {};                          // which array rule, in words
   std::function<Cost(const NodeView&)> cost = {};  // default: bytes touched
   // Output 0 is a view of input 0; nothing when its strides do not allow it.
   std::function<std::optional<View>(const NodeView&)> view = {};

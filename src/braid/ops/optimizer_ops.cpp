@@ -23,15 +23,15 @@ ValueType per_member(const NodeView& v, DType dtype) {
 void add_optimizer_ops(OpTable& table) {
   // p, g, momentum_buffer?, step, lr, momentum, dampening, weight_decay,
   // scale?, keep?
-  table.add({.name = "sgd_update",
-             .summary = "new p and momentum buffer",
-             .min_inputs = 2,
-             .max_inputs = 10,
-             .shape = [](const NodeView& v) {
-               return first_types(v, v.has(2) ? 2 : 1);
-             },
-             .in_place = {{0, 0}, {1, 2}},
-             .updates = true});
+  table.add(
+      {.name = "sgd_update",
+       .summary = "new p and momentum buffer",
+       .min_inputs = 2,
+       .max_inputs = 10,
+       .shape =
+           [](const NodeView& v) { return first_types(v, v.has(2) ? 2 : 1); },
+       .in_place = {{0, 0}, {1, 2}},
+       .updates = true});
   // p, g, m, v, step, lr, beta1, beta2, eps, weight_decay, scale?, keep?
   table.add({.name = "adamw_update",
              .summary = "new p and both moments",

@@ -12,8 +12,8 @@ std::vector<ValueType> broadcast_shape(const NodeView& v) {
     v.fail("operands are {} and {}; both must have one type",
            dtype_name(v.dtype(0)), dtype_name(v.dtype(1)));
   }
-  return {{v.dtype(0), broadcast_shapes(v.shape(0), v.shape(1),
-                                        v.node().op.c_str())}};
+  return {{v.dtype(0),
+           broadcast_shapes(v.shape(0), v.shape(1), v.node().op.c_str())}};
 }
 
 void give_summed(VjpContext& c, size_t i, Var gradient) {
@@ -72,24 +72,20 @@ void add_arithmetic(OpTable& table) {
     if (c.needs(0)) give_summed(c, 0, scaled);
     if (c.needs(1)) give_summed(c, 1, neg(mul(scaled, c.out(0))));
   }));
-  table.add(unary("add_scalar", "x + value", [](VjpContext& c) {
-    c.give(0, c.grad(0));
-  }));
+  table.add(unary("add_scalar", "x + value",
+                  [](VjpContext& c) { c.give(0, c.grad(0)); }));
   table.add(unary("mul_scalar", "x * value", [](VjpContext& c) {
     c.give(0, mul_scalar(c.grad(0), c.attrs().number("value")));
   }));
 }
 
 void add_functions(OpTable& table) {
-  table.add(unary("neg", "-x", [](VjpContext& c) {
-    c.give(0, neg(c.grad(0)));
-  }));
-  table.add(unary("exp", "e^x", [](VjpContext& c) {
-    c.give(0, mul(c.grad(0), c.out(0)));
-  }));
-  table.add(unary("log", "ln x", [](VjpContext& c) {
-    c.give(0, div(c.grad(0), c.in(0)));
-  }));
+  table.add(
+      unary("neg", "-x", [](VjpContext& c) { c.give(0, neg(c.grad(0))); }));
+  table.add(unary("exp", "e^x",
+                  [](VjpContext& c) { c.give(0, mul(c.grad(0), c.out(0))); }));
+  table.add(unary("log", "ln x",
+                  [](VjpContext& c) { c.give(0, div(c.grad(0), c.in(0))); }));
   table.add(unary("sqrt", "x^0.5", [](VjpContext& c) {
     c.give(0, div(mul_scalar(c.grad(0), 0.5), c.out(0)));
   }));

@@ -44,10 +44,11 @@ void add_pool_ops(OpTable& table) {
              .shape = [](const NodeView& v) -> std::vector<ValueType> {
                return {pooled(v), {DType::kInt64, pooled(v).shape}};
              },
-             .vjp = [](VjpContext& c) {
-               c.give(0, apply("max_pool2d_backward", {c.grad(0), c.out(1)},
-                               with_input_shape(c)));
-             },
+             .vjp =
+                 [](VjpContext& c) {
+                   c.give(0, apply("max_pool2d_backward", {c.grad(0), c.out(1)},
+                                   with_input_shape(c)));
+                 },
              .array = array_channels,
              .trait = "channels"});
   table.add({.name = "max_pool2d_backward",
@@ -60,10 +61,11 @@ void add_pool_ops(OpTable& table) {
              .shape = [](const NodeView& v) -> std::vector<ValueType> {
                return {pooled(v)};
              },
-             .vjp = [](VjpContext& c) {
-               c.give(0, apply("avg_pool2d_backward", {c.grad(0)},
-                               with_input_shape(c)));
-             },
+             .vjp =
+                 [](VjpContext& c) {
+                   c.give(0, apply("avg_pool2d_backward", {c.grad(0)},
+                                   with_input_shape(c)));
+                 },
              .array = array_channels,
              .trait = "channels"});
   table.add({.name = "avg_pool2d_backward",

@@ -21,7 +21,8 @@ std::vector<ValueType> reduced_shape(const NodeView& v) {
       v.fail("dimension {} is listed twice", d);
     }
   }
-  if (!is_floating(v.dtype(0))) v.fail("{} is no float", dtype_name(v.dtype(0)));
+  if (!is_floating(v.dtype(0)))
+    v.fail("{} is no float", dtype_name(v.dtype(0)));
   Shape shape;
   for (int64_t d = 0; d < v.rank(0); ++d) {
     if (!contains(dims, d)) {
@@ -54,9 +55,10 @@ Op reduce_op(std::string name, std::string summary,
                 array_shifted(c, attrs);
               },
           .trait = "shift_dims",
-          .cost = [](const NodeView& v) {
-            return Cost{static_cast<double>(num_elements(v.shape(0))), 0};
-          }};
+          .cost =
+              [](const NodeView& v) {
+                return Cost{static_cast<double>(num_elements(v.shape(0))), 0};
+              }};
 }
 
 }  // namespace

@@ -66,15 +66,15 @@ void array_reshape(ArrayContext& c) {
 }
 
 Op reshape_op(std::string name) {
-  return {.name = std::move(name),
-          .summary = "the same elements in another shape",
-          .shape = reshape_shape,
-          .vjp = [](VjpContext& c) {
-            c.give(0, reshape(c.grad(0), c.in(0).shape()));
-          },
-          .array = array_reshape,
-          .trait = "shift_dims",
-          .view = reshape_view};
+  return {
+      .name = std::move(name),
+      .summary = "the same elements in another shape",
+      .shape = reshape_shape,
+      .vjp =
+          [](VjpContext& c) { c.give(0, reshape(c.grad(0), c.in(0).shape())); },
+      .array = array_reshape,
+      .trait = "shift_dims",
+      .view = reshape_view};
 }
 
 std::vector<ValueType> permute_shape(const NodeView& v) {
@@ -92,34 +92,33 @@ std::vector<ValueType> permute_shape(const NodeView& v) {
 }
 
 Op permute_op() {
-  return {.name = "permute",
-          .summary = "dimensions in another order",
-          .shape = permute_shape,
-          .vjp =
-              [](VjpContext& c) {
-                const Ints& dims = c.attrs().ints("dims");
-                Ints back(dims.size());
-                for (size_t i = 0; i < dims.size(); ++i) {
-                  back[static_cast<size_t>(dims[i])] =
-                      static_cast<int64_t>(i);
-                }
-                c.give(0, permute(c.grad(0), back));
-              },
-          .array =
-              [](ArrayContext& c) {
-                Ints dims = shift_dims(c.attrs().ints("dims"));
-                dims.insert(dims.begin(), 0);
-                array_shifted(c, {{"dims", dims}});
-              },
-          .trait = "shift_dims",
-          .view = [](const NodeView& v) -> std::optional<View> {
-            View view{{}, v.value(0).offset};
-            for (int64_t d : v.attrs().ints("dims")) {
-              view.strides.push_back(
-                  v.value(0).strides[static_cast<size_t>(d)]);
+  return {
+      .name = "permute",
+      .summary = "dimensions in another order",
+      .shape = permute_shape,
+      .vjp =
+          [](VjpContext& c) {
+            const Ints& dims = c.attrs().ints("dims");
+            Ints back(dims.size());
+            for (size_t i = 0; i < dims.size(); ++i) {
+              back[static_cast<size_t>(dims[i])] = static_cast<int64_t>(i);
             }
-            return view;
-          }};
+            c.give(0, permute(c.grad(0), back));
+          },
+      .array =
+          [](ArrayContext& c) {
+            Ints dims = shift_dims(c.attrs().ints("dims"));
+            dims.insert(dims.begin(), 0);
+            array_shifted(c, {{"dims", dims}});
+          },
+      .trait = "shift_dims",
+      .view = [](const NodeView& v) -> std::optional<View> {
+        View view{{}, v.value(0).offset};
+        for (int64_t d : v.attrs().ints("dims")) {
+          view.strides.push_back(v.value(0).strides[static_cast<size_t>(d)]);
+        }
+        return view;
+      }};
 }
 
 std::vector<ValueType> expand_shape(const NodeView& v) {
@@ -143,24 +142,24 @@ std::optional<View> expand_view(const NodeView& v) {
 }
 
 Op expand_op() {
-  return {.name = "expand",
-          .summary = "sizes of 1 repeated without a copy",
-          .shape = expand_shape,
-          .vjp = [](VjpContext& c) {
-            c.give(0, sum_to(c.grad(0), c.in(0).shape()));
+  return {
+      .name = "expand",
+      .summary = "sizes of 1 repeated without a copy",
+      .shape = expand_shape,
+      .vjp =
+          [](VjpContext& c) { c.give(0, sum_to(c.grad(0), c.in(0).shape())); },
+      .array =
+          [](ArrayContext& c) {
+            Shape shape = c.attrs().ints("shape");
+            Var x = c.leading(0);
+            Shape aligned = x.shape();
+            aligned.insert(aligned.begin() + 1,
+                           shape.size() + 1 - aligned.size(), 1);
+            shape.insert(shape.begin(), c.members());
+            c.emit(0, expand(reshape(x, aligned), shape), Layout::kLeading);
           },
-          .array =
-              [](ArrayContext& c) {
-                Shape shape = c.attrs().ints("shape");
-                Var x = c.leading(0);
-                Shape aligned = x.shape();
-                aligned.insert(aligned.begin() + 1,
-                               shape.size() + 1 - aligned.size(), 1);
-                shape.insert(shape.begin(), c.members());
-                c.emit(0, expand(reshape(x, aligned), shape), Layout::kLeading);
-              },
-          .trait = "shift_dims",
-          .view = expand_view};
+      .trait = "shift_dims",
+      .view = expand_view};
 }
 
 struct Range {
@@ -193,27 +192,26 @@ Attrs shift_dim(Attrs attrs) {
 }
 
 Op slice_op() {
-  return {.name = "slice",
-          .summary = "every step-th entry of one dimension, start to end",
-          .shape = slice_shape,
-          .vjp =
-              [](VjpContext& c) {
-                Attrs attrs = c.attrs();
-                attrs.set("shape", c.in(0).shape());
-                c.give(0, apply("slice_backward", {c.grad(0)}, attrs));
-              },
-          .array = [](ArrayContext& c) {
-            array_shifted(c, shift_dim(c.attrs()));
+  return {
+      .name = "slice",
+      .summary = "every step-th entry of one dimension, start to end",
+      .shape = slice_shape,
+      .vjp =
+          [](VjpContext& c) {
+            Attrs attrs = c.attrs();
+            attrs.set("shape", c.in(0).shape());
+            c.give(0, apply("slice_backward", {c.grad(0)}, attrs));
           },
-          .trait = "shift_dims",
-          .view = [](const NodeView& v) -> std::optional<View> {
-            auto dim = static_cast<size_t>(v.attrs().integer("dim"));
-            Range range = slice_range(v.attrs(), v.shape(0)[dim]);
-            View view{v.value(0).strides, v.value(0).offset};
-            view.offset += range.start * view.strides[dim];
-            if (range.length > 1) view.strides[dim] *= range.step;
-            return view;
-          }};
+      .array = [](ArrayContext& c) { array_shifted(c, shift_dim(c.attrs())); },
+      .trait = "shift_dims",
+      .view = [](const NodeView& v) -> std::optional<View> {
+        auto dim = static_cast<size_t>(v.attrs().integer("dim"));
+        Range range = slice_range(v.attrs(), v.shape(0)[dim]);
+        View view{v.value(0).strides, v.value(0).offset};
+        view.offset += range.start * view.strides[dim];
+        if (range.length > 1) view.strides[dim] *= range.step;
+        return view;
+      }};
 }
 
 std::vector<ValueType> cat_shape(const NodeView& v) {
@@ -233,32 +231,32 @@ std::vector<ValueType> cat_shape(const NodeView& v) {
       v.fail("too many elements");
     }
     other[dim] = shape[dim];
-    if (other != shape) v.fail("inputs 0 and {} differ beside dimension {}", i, dim);
+    if (other != shape)
+      v.fail("inputs 0 and {} differ beside dimension {}", i, dim);
   }
   return {{v.dtype(0), shape}};
 }
 
 Op cat_op() {
-  return {.name = "cat",
-          .summary = "values joined along one dimension",
-          .max_inputs = 1024,
-          .shape = cat_shape,
-          .vjp =
-              [](VjpContext& c) {
-                int64_t dim = c.attrs().integer("dim");
-                int64_t start = 0;
-                for (size_t i = 0; i < c.node().inputs.size(); ++i) {
-                  int64_t size = c.in(i).dim(dim);
-                  if (c.needs(i)) {
-                    c.give(i, slice(c.grad(0), dim, start, start + size));
-                  }
-                  start += size;
-                }
-              },
-          .array = [](ArrayContext& c) {
-            array_shifted(c, shift_dim(c.attrs()));
+  return {
+      .name = "cat",
+      .summary = "values joined along one dimension",
+      .max_inputs = 1024,
+      .shape = cat_shape,
+      .vjp =
+          [](VjpContext& c) {
+            int64_t dim = c.attrs().integer("dim");
+            int64_t start = 0;
+            for (size_t i = 0; i < c.node().inputs.size(); ++i) {
+              int64_t size = c.in(i).dim(dim);
+              if (c.needs(i)) {
+                c.give(i, slice(c.grad(0), dim, start, start + size));
+              }
+              start += size;
+            }
           },
-          .trait = "shift_dims"};
+      .array = [](ArrayContext& c) { array_shifted(c, shift_dim(c.attrs())); },
+      .trait = "shift_dims"};
 }
 
 }  // namespace
@@ -287,9 +285,11 @@ void add_shape_ops(OpTable& table) {
                return {{v.dtype(0), v.attrs().ints("shape")}};
              },
              .vjp = [](VjpContext&) {},
-             .array = [](ArrayContext& c) {
-               c.emit(0, apply("full", {c.in(0)}, c.attrs()), Layout::kShared);
-             },
+             .array =
+                 [](ArrayContext& c) {
+                   c.emit(0, apply("full", {c.in(0)}, c.attrs()),
+                          Layout::kShared);
+                 },
              .trait = "own"});
 }
 

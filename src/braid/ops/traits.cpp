@@ -20,6 +20,7 @@ void emit_all(ArrayContext& c, const std::vector<Var>& outputs, Layout layout) {
 // Whether all inputs may stay merged: their channels are the output's.
 bool stays_merged(ArrayContext& c) {
   bool merged = false;
+  const Shape& result = c.one().output(0).type.shape;
   const Shape* first = nullptr;
   for (size_t i = 0; i < c.one().count(); ++i) {
     if (!c.has(i)) continue;
@@ -32,7 +33,7 @@ bool stays_merged(ArrayContext& c) {
     first = &c.one().shape(i);
     merged = true;
   }
-  return merged;
+  return merged && first->size() == result.size();
 }
 
 // [B, ...] with ones after B, so that it broadcasts to `rank` member dims.
@@ -94,8 +95,7 @@ void array_folded(ArrayContext& c) {
   for (Var& x : inputs) {
     if (x) x = fold(x);
   }
-  std::vector<Var> outputs =
-      apply_all(c.one().node().op, inputs, c.attrs());
+  std::vector<Var> outputs = apply_all(c.one().node().op, inputs, c.attrs());
   for (Var& x : outputs) x = unfold(x, c.members());
   emit_all(c, outputs, Layout::kLeading);
 }

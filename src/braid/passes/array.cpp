@@ -107,9 +107,9 @@ class NodeContext : public ArrayContext {
 void ArrayBuilder::add_input(ValueId id) {
   const Value& value = one_.value(id);
   const auto& shared = options_.shared_inputs;
-  bool is_shared = value.name == kMicroInput ||
-                   std::find(shared.begin(), shared.end(), value.name) !=
-                       shared.end();
+  bool is_shared =
+      value.name == kMicroInput ||
+      std::find(shared.begin(), shared.end(), value.name) != shared.end();
   ValueType type = value.type;
   if (!is_shared) type.shape.insert(type.shape.begin(), members());
   Var placed = input(graph_, value.name, type);
@@ -136,8 +136,7 @@ void ArrayBuilder::add_node(const Node& node) {
     }
     NodeId copy = graph_.add_like(node, inputs);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      context.emit(i, {&graph_, graph_.node(copy).outputs[i]},
-                   Layout::kShared);
+      context.emit(i, {&graph_, graph_.node(copy).outputs[i]}, Layout::kShared);
     }
     return;
   }

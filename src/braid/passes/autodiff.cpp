@@ -1,5 +1,7 @@
 #include "braid/passes/autodiff.h"
 
+#include <algorithm>
+
 #include "braid/ops/functions.h"
 #include "braid/passes/prune.h"
 
@@ -73,13 +75,16 @@ class Differentiator {
 
   void apply_rule(NodeId id, std::vector<Var> grads) {
     const Op& op = ops_.at(graph_.node(id).op);
-    if (!grads[0]) {
+    bool beside = std::any_of(grads.begin() + 1, grads.end(),
+                              [](Var grad) { return bool(grad); });
+    if (!grads[0] || beside) {
       fail_usage("[autodiff] only the first output of '{}' has a gradient",
                  op.name);
     }
     continue_backward(id);
     std::vector<bool> needs;
-    for (ValueId input : graph_.node(id).inputs) needs.push_back(depends(input));
+    for (ValueId input : graph_.node(id).inputs)
+      needs.push_back(depends(input));
     VjpContext context(graph_, id, std::move(grads), needs);
     op.vjp(context);
     std::vector<ValueId> inputs = graph_.node(id).inputs;
@@ -125,6 +130,9 @@ Gradients differentiate(const OpTable& ops, Graph forward,
   }
   if (!is_floating(forward.value(value).type.dtype)) {
     fail_usage("[autodiff] output '{}' is no float", loss);
+  }
+  if (forward.value(value).producer == kNone) {
+    fail_usage("[autodiff] output '{}' is an input of the graph", loss);
   }
   Gradients result{std::move(forward), {}};
   result.of_slot = Differentiator(ops, result.graph).run(value);

@@ -6,7 +6,7 @@ namespace {
 class LayoutBuilder {
  public:
   LayoutBuilder(const OpTable& ops, const Graph& from)
-      : ops_(ops), from_(from), graph_(ops), map_(from.values().size(), kNone) {
+      : ops_(ops), graph_(ops), map_(from.values().size(), kNone) {
     for (const Slot& slot : from.slots()) graph_.add_slot(slot);
     for (ValueId id : from.inputs()) {
       const Value& value = from.value(id);
@@ -45,6 +45,8 @@ class LayoutBuilder {
     copy.op = "copy";
     copy.path = node.path;
     copy.phase = node.phase;
+    copy.segment = node.segment;
+    copy.segment = node.segment;
     return graph_.node(graph_.add_like(copy, {value})).outputs[0];
   }
 
@@ -57,12 +59,12 @@ class LayoutBuilder {
       value.strides = view.strides;
       value.offset = view.offset;
     } else if (op.strides) {
-      graph_.value(node.outputs[0]).strides = op.strides(NodeView(graph_, node));
+      graph_.value(node.outputs[0]).strides =
+          op.strides(NodeView(graph_, node));
     }
   }
 
   const OpTable& ops_;
-  const Graph& from_;
   Graph graph_;
   std::vector<ValueId> map_;
 };

@@ -3,8 +3,8 @@
 // decided at run time.
 #pragma once
 
-#include "braid/passes/step_graph.h"
 #include "braid/ops/op.h"
+#include "braid/passes/step_graph.h"
 
 namespace braid::passes {
 

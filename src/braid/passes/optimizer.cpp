@@ -105,27 +105,29 @@ class UpdateBuilder {
   void sgd(SlotId parameter, Var gradient, Var updates) {
     Attrs attrs = member_attrs();
     attrs.set("nesterov", optimizer_.nesterov);
-    SlotId buffer = state("momentum_buffer", parameter);
+    SlotId buffer = kNone;
+    if (optimizer_.momentum) buffer = state("momentum_buffer", parameter);
     auto next = apply_all(
         "sgd_update",
-        {read(graph_, parameter), gradient, read(graph_, buffer), updates,
+        {read(graph_, parameter), gradient,
+         buffer == kNone ? Var{} : read(graph_, buffer), updates,
          hyper_.at("lr"), hyper_.at("momentum"), hyper_.at("dampening"),
          hyper_.at("weight_decay"), scale_, keep_},
         attrs);
     assign(parameter, next[0]);
-    assign(buffer, next[1]);
+    if (buffer != kNone) assign(buffer, next[1]);
   }
 
   void adamw(SlotId parameter, Var gradient, Var updates) {
     SlotId first = state("exp_avg", parameter);
     SlotId second = state("exp_avg_sq", parameter);
-    auto next = apply_all(
-        "adamw_update",
-        {read(graph_, parameter), gradient, read(graph_, first),
-         read(graph_, second), updates, hyper_.at("lr"), hyper_.at("beta1"),
-         hyper_.at("beta2"), hyper_.at("eps"), hyper_.at("weight_decay"),
-         scale_, keep_},
-        member_attrs());
+    auto next =
+        apply_all("adamw_update",
+                  {read(graph_, parameter), gradient, read(graph_, first),
+                   read(graph_, second), updates, hyper_.at("lr"),
+                   hyper_.at("beta1"), hyper_.at("beta2"), hyper_.at("eps"),
+                   hyper_.at("weight_decay"), scale_, keep_},
+                  member_attrs());
     assign(parameter, next[0]);
     assign(first, next[1]);
     assign(second, next[2]);
@@ -175,6 +177,7 @@ void set_option(Optimizer& optimizer, const std::string& name, double value) {
     optimizer.nesterov = value != 0;
   } else if (optimizer.hyper.contains(name)) {
     optimizer.hyper[name] = value;
+    if (name == "momentum" && value != 0) optimizer.momentum = true;
   } else {
     std::vector<std::string> known{"clip_norm", "skip_nonfinite"};
     if (optimizer.kind == "sgd") known.push_back("nesterov");

@@ -6,18 +6,19 @@
 #include <map>
 #include <string>
 
-#include "braid/passes/step_graph.h"
 #include "braid/ops/op.h"
+#include "braid/passes/step_graph.h"
 
 namespace braid::passes {
 
 struct Optimizer {
   std::string kind;                     // "sgd" or "adamw"
   std::map<std::string, double> hyper;  // name -> value for new members
+  bool momentum = false;                // sgd: keeps a momentum buffer
   bool nesterov = false;                // sgd
-  bool clip = false;             // by global norm per member: "clip_norm"
-  bool skip_nonfinite = false;   // a member with NaN or inf in its gradients
-                                 // keeps everything as it is
+  bool clip = false;            // by global norm per member: "clip_norm"
+  bool skip_nonfinite = false;  // a member with NaN or inf in its gradients
+                                // keeps everything as it is
 };
 
 // Known kinds with their default values; throws for others.

@@ -13,11 +13,11 @@ using BufferId = int32_t;
 
 struct Buffer {
   int64_t bytes = 0;
-  SlotId slot = kNone;           // its memory is the slot's
-  bool is_input = false;         // written before the step
-  bool is_output = false;        // read after it
-  std::vector<NodeId> writers;   // in order; more than one after in-place
-  std::vector<NodeId> users;     // nodes that read or write it, in order
+  SlotId slot = kNone;          // its memory is the slot's
+  bool is_input = false;        // written before the step
+  bool is_output = false;       // read after it
+  std::vector<NodeId> writers;  // in order; more than one after in-place
+  std::vector<NodeId> users;    // nodes that read or write it, in order
 };
 
 struct Buffers {

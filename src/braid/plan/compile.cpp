@@ -113,8 +113,8 @@ class Compiler {
 
   std::vector<Stage> stages_;
   std::vector<size_t> stage_of_node_;
-  size_t update_stage_ = 0;           // first stage of the update part
-  std::vector<int32_t> slot_owner_;   // segment of each slot
+  size_t update_stage_ = 0;          // first stage of the update part
+  std::vector<int32_t> slot_owner_;  // segment of each slot
 
   std::vector<int32_t> place_of_;         // by buffer: its arena place
   std::map<BufferId, int32_t> second_;    // offloaded: place when back
@@ -123,10 +123,10 @@ class Compiler {
   std::map<std::pair<SlotId, size_t>, int32_t> fetched_slot_;  // by stage
   std::map<BufferId, int32_t> host_copy_;  // of operands of host updates
 
-  std::vector<std::vector<Fetch>> fetches_;             // by stage
-  std::vector<std::vector<BufferId>> offloads_;         // by stage
-  std::vector<std::vector<int32_t>> fetch_events_;      // by stage
-  std::map<BufferId, int32_t> eviction_of_;             // event
+  std::vector<std::vector<Fetch>> fetches_;         // by stage
+  std::vector<std::vector<BufferId>> offloads_;     // by stage
+  std::vector<std::vector<int32_t>> fetch_events_;  // by stage
+  std::map<BufferId, int32_t> eviction_of_;         // event
   struct Eviction {
     int32_t event;
     int32_t source;
@@ -143,9 +143,9 @@ void Compiler::find_stages() {
   auto num_nodes = static_cast<NodeId>(graph_.nodes().size());
   for (NodeId id = 0; id < num_nodes; ++id) {
     const Node& node = graph_.node(id);
-    bool fresh = stages_.empty() || stages_.back().phase != node.phase ||
-                 (stages_.back().segment != node.segment &&
-                  node.op != "assign");
+    bool fresh =
+        stages_.empty() || stages_.back().phase != node.phase ||
+        (stages_.back().segment != node.segment && node.op != "assign");
     if (fresh) stages_.push_back({node.phase, node.segment, id, id});
     stages_.back().end = id + 1;
     stage_of_node_[static_cast<size_t>(id)] = stages_.size() - 1;
@@ -219,8 +219,9 @@ void Compiler::place_buffers() {
       }
       continue;
     }
-    std::string path =
-        buffer.writers.empty() ? "(inputs)" : graph_.node(buffer.writers[0]).path;
+    std::string path = buffer.writers.empty()
+                           ? "(inputs)"
+                           : graph_.node(buffer.writers[0]).path;
     place_of_[i] = new_place(Space::kArena, buffer.bytes, path);
     place_offloaded(id);
   }
@@ -429,8 +430,7 @@ void Compiler::run_host_node(NodeId id) {
     const Buffer& buffer = buffers_.at(b);
     bool on_host = buffer.slot != kNone && host_slot_.contains(buffer.slot);
     if (!on_host && !host_copy_.contains(b)) {
-      host_copy_[b] =
-          new_place(Space::kHostArena, buffer.bytes, node.path);
+      host_copy_[b] = new_place(Space::kHostArena, buffer.bytes, node.path);
       eviction_of_[b] = evict(device_place(b, id), host_copy_[b], stage);
     }
     if (!on_host) after = std::max(after, eviction_of_.at(b));
@@ -444,8 +444,8 @@ void Compiler::run_host_node(NodeId id) {
   auto number = static_cast<int32_t>(program_.calls.size());
   std::vector<int32_t> written = call.outputs;
   program_.calls.push_back(std::move(call));
-  push({.kind = Kind::kHostRun, .call = number, .event = event,
-        .after = after});
+  push(
+      {.kind = Kind::kHostRun, .call = number, .event = event, .after = after});
   final_events_.push_back(event);
   for (int32_t host : written) {
     SlotId slot = place(host).slot;

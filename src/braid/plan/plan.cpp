@@ -22,8 +22,8 @@ const char* word(Parameters p) {
 const char* word(Update u) { return u == Update::kDevice ? "device" : "host"; }
 
 bool set_word(Decision& d, const std::string& text) {
-  for (auto a : {Activations::kKeep, Activations::kRecompute,
-                 Activations::kOffload}) {
+  for (auto a :
+       {Activations::kKeep, Activations::kRecompute, Activations::kOffload}) {
     if (text == word(a)) return d.activations = a, true;
   }
   for (auto p : {Parameters::kResident, Parameters::kSpilled}) {

@@ -85,8 +85,7 @@ std::string limit_report(const Program& program, int64_t limit_bytes) {
   for (const LayerBytes& row : bytes_by_layer(program)) {
     text += fmt::format("  {:>14}  {}\n", row.bytes, row.path);
   }
-  text +=
-      "HINT: raise the limit, or recompute, offload or spill more segments";
+  text += "HINT: raise the limit, or recompute, offload or spill more segments";
   return text;
 }
 

@@ -49,9 +49,7 @@ class Replay {
         use_call(i.call, start, compute_);
         break;
       }
-      case Kind::kWait:
-        compute_ = std::max(compute_, done(i.event));
-        break;
+      case Kind::kWait: compute_ = std::max(compute_, done(i.event)); break;
       case Kind::kFetch: copy(i, h2d_, seconds); break;
       case Kind::kEvict: copy(i, d2h_, seconds); break;
       case Kind::kHostRun:
@@ -130,8 +128,7 @@ Prediction simulate(const Program& program, const Durations& durations) {
 Durations durations_at(const OpTable& ops, const Rates& rates) {
   return [&ops, rates](const Program& program, const Instruction& i) {
     if (i.kind == Kind::kFetch || i.kind == Kind::kEvict) {
-      const Allocation& a =
-          program.allocations[static_cast<size_t>(i.source)];
+      const Allocation& a = program.allocations[static_cast<size_t>(i.source)];
       return static_cast<double>(a.bytes) / rates.link_bytes_per_s;
     }
     const Call& call = program.calls[static_cast<size_t>(i.call)];

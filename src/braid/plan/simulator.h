@@ -12,9 +12,9 @@ namespace braid::plan {
 using Durations = std::function<double(const Program&, const Instruction&)>;
 
 struct Prediction {
-  double time_s = 0;          // of one whole step
-  double compute_s = 0;       // time that the compute stream works
-  int64_t peak_bytes = 0;     // reserved on the device: exact
+  double time_s = 0;            // of one whole step
+  double compute_s = 0;         // time that the compute stream works
+  int64_t peak_bytes = 0;       // reserved on the device: exact
   int64_t live_peak_bytes = 0;  // most bytes in use at one moment of the clock
   int64_t host_bytes = 0;
 };
@@ -27,8 +27,8 @@ Prediction simulate(const Program& program, const Durations& durations);
 // without a measured profile. Borrows the table.
 struct Rates {
   double flops_per_s = 5e10;
-  double bytes_per_s = 1e10;       // of kernels
-  double link_bytes_per_s = 5e9;   // host <-> device
+  double bytes_per_s = 1e10;      // of kernels
+  double link_bytes_per_s = 5e9;  // host <-> device
   double call_s = 1e-6;
 };
 Durations durations_at(const OpTable& ops, const Rates& rates);

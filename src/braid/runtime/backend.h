@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "braid/runtime/account.h"
 #include "braid/runtime/kernels/kernel.h"
@@ -59,7 +60,7 @@ class Backend {
 
  protected:
   Backend(std::string device, int64_t limit_bytes)
-      : account_(device, limit_bytes), host_account_("host") {}
+      : account_(std::move(device), limit_bytes), host_account_("host") {}
 
  private:
   Account account_;

@@ -60,8 +60,7 @@ void CpuBackend::write(std::byte* device, const std::byte* host,
   std::memcpy(device, host, static_cast<size_t>(bytes));
 }
 
-void CpuBackend::read(std::byte* host, const std::byte* device,
-                      int64_t bytes) {
+void CpuBackend::read(std::byte* host, const std::byte* device, int64_t bytes) {
   std::memcpy(host, device, static_cast<size_t>(bytes));
 }
 
@@ -81,8 +80,8 @@ int64_t CpuBackend::measure_workspace(const Graph& graph, const Node& node,
             value.strides};
   };
   Workspace workspace;
-  Call call{.node = &node, .inputs = {}, .outputs = {},
-            .workspace = &workspace};
+  Call call{
+      .node = &node, .inputs = {}, .outputs = {}, .workspace = &workspace};
   for (ValueId id : node.inputs) call.inputs.push_back(trial(id));
   for (ValueId id : node.outputs) call.outputs.push_back(trial(id));
   if (node.slot != kNone) call.outputs.push_back(trial(node.inputs[0]));

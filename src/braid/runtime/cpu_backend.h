@@ -46,8 +46,8 @@ class CpuBackend : public Backend {
   Run capture(const Run&) override { return nullptr; }
 
  private:
-  void copy(Stream& stream, std::byte* to, const std::byte* from,
-            int64_t bytes, int32_t event, int32_t after);
+  void copy(Stream& stream, std::byte* to, const std::byte* from, int64_t bytes,
+            int32_t event, int32_t after);
 
   const KernelTable& kernels_;
   CpuOptions options_;

@@ -47,10 +47,7 @@ plan::WorkspaceRule measured_workspace(const OpTable& ops, Backend& backend,
 
 Executor::Executor(const OpTable& ops, const plan::Program& program,
                    State& state, Backend& backend, ExecutorOptions options)
-    : program_(program),
-      state_(state),
-      backend_(backend),
-      options_(options) {
+    : program_(program), state_(state), backend_(backend), options_(options) {
   check_limit(program, backend);
   arena_ = Memory(backend, Memory::Where::kDevice, program.arena_bytes,
                   "arena of the step");
@@ -62,8 +59,7 @@ Executor::Executor(const OpTable& ops, const plan::Program& program,
 Executor::~Executor() { backend_.synchronize(); }
 
 std::byte* Executor::address(int32_t place) const {
-  const plan::Allocation& a =
-      program_.allocations[static_cast<size_t>(place)];
+  const plan::Allocation& a = program_.allocations[static_cast<size_t>(place)];
   switch (a.space) {
     case Space::kArena: return arena_.data() + a.offset;
     case Space::kHostArena: return host_arena_.data() + a.offset;
@@ -94,7 +90,9 @@ void Executor::prepare_calls(const OpTable& ops) {
       workspace->bytes =
           program_.allocations[static_cast<size_t>(bound.workspace)].bytes;
     }
-    Call call{.node = &node, .inputs = {}, .outputs = {},
+    Call call{.node = &node,
+              .inputs = {},
+              .outputs = {},
               .workspace = workspace.get()};
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       call.inputs.push_back(operand(node.inputs[k], bound.inputs[k]));
@@ -109,9 +107,9 @@ void Executor::prepare_calls(const OpTable& ops) {
                               contiguous_strides(shape)});
     }
     Cost cost = ops.cost(program_.graph, node);
-    calls_.push_back({on_host[i] ? backend_.prepare_host(call)
-                                 : backend_.prepare(call),
-                      threads_for(cost, options_.threads)});
+    calls_.push_back(
+        {on_host[i] ? backend_.prepare_host(call) : backend_.prepare(call),
+         threads_for(cost, options_.threads)});
     workspaces_.push_back(std::move(workspace));
   }
 }
@@ -137,6 +135,7 @@ void Executor::step(const Feed& feed) {
 // The loop: what the Simulator walks through with a clock.
 void Executor::play(int32_t begin, int32_t end) {
   backend_.begin_pass(program_.num_events);
+  present_threads_ = 0;  // others may have set them meanwhile
   for (int32_t at = begin; at < end; ++at) {
     const Instruction& i = program_.instructions[static_cast<size_t>(at)];
     switch (i.kind) {
@@ -179,8 +178,7 @@ void Executor::run_call(int32_t number) {
   if (!seconds_) return call.run();
   auto start = std::chrono::steady_clock::now();
   call.run();
-  std::chrono::duration<double> took =
-      std::chrono::steady_clock::now() - start;
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   (*seconds_)[static_cast<size_t>(number)] += took.count();
 }
 

@@ -23,8 +23,8 @@ plan::WorkspaceRule measured_workspace(const OpTable& ops, Backend& backend,
                                        int threads);
 
 struct ExecutorOptions {
-  int threads = 1;       // most threads that one call may use
-  bool capture = true;   // replay a recorded graph where the device can
+  int threads = 1;      // most threads that one call may use
+  bool capture = true;  // replay a recorded graph where the device can
 };
 
 class Executor {

@@ -58,10 +58,9 @@ State::State(const std::vector<Slot>& slots,
     const Slot& slot = slots[i];
     members_ = std::max(members_, slot.members);
     int64_t bytes = plan::slot_bytes(slot);
-    device_.push_back(places[i].device
-                          ? Memory(backend, Memory::Where::kDevice, bytes,
-                                   "slot " + slot.name)
-                          : Memory());
+    device_.push_back(places[i].device ? Memory(backend, Memory::Where::kDevice,
+                                                bytes, "slot " + slot.name)
+                                       : Memory());
     host_.push_back(places[i].host ? Memory(backend, Memory::Where::kHost,
                                             bytes, "slot " + slot.name)
                                    : Memory());

@@ -16,15 +16,14 @@ void Events::set(int32_t event) {
 
 void Events::wait(int32_t event) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] {
-    return error_ || done_[static_cast<size_t>(event)];
-  });
+  changed_.wait(lock,
+                [&] { return error_ || done_[static_cast<size_t>(event)]; });
   if (error_) std::rethrow_exception(error_);
 }
 
 void Events::fail(std::exception_ptr error) {
   std::lock_guard lock(mutex_);
-  if (!error_) error_ = error;
+  if (!error_) error_ = std::move(error);
   changed_.notify_all();
 }
 

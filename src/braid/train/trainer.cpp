@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "braid/base/text.h"
+#include "braid/graph/verify.h"
 #include "braid/passes/accumulate.h"
 #include "braid/passes/array.h"
 #include "braid/passes/layout.h"
@@ -39,6 +40,34 @@ std::vector<plan::Plan> ladder(size_t num_segments) {
   return plans;
 }
 
+// What a step is built from: forward nodes and one number to minimise.
+void check_forward(const Graph& forward) {
+  for (const Node& node : forward.nodes()) {
+    if (node.phase == Phase::kForward) continue;
+    fail_usage(
+        "[model] node '{}' belongs to the {} part\n"
+        "HINT: give the forward graph alone; the rest of the step is made "
+        "from it",
+        node.op, phase_name(node.phase));
+  }
+  ValueId loss = forward.find_output("loss");
+  if (loss == kNone) {
+    fail_usage("[model] the graph has no output 'loss'");
+  }
+  const Shape& shape = forward.value(loss).type.shape;
+  if (num_elements(shape) != 1) {
+    fail_usage("[model] the loss must be one number, got shape {}",
+               shape_text(shape));
+  }
+}
+
+// Debug builds look at every graph that a pass makes.
+void check_pass([[maybe_unused]] const Graph& graph) {
+#ifndef NDEBUG
+  verify(graph);
+#endif
+}
+
 }  // namespace
 
 std::vector<std::string> segment_names(const Graph& forward) {
@@ -48,18 +77,25 @@ std::vector<std::string> segment_names(const Graph& forward) {
 
 passes::StepGraph build_step(const OpTable& ops, Graph forward,
                              const TrainerOptions& options) {
+  check_forward(forward);
   passes::mark_segments(forward);
+  check_pass(forward);
   if (options.members > 0) {
     forward = passes::array(
         ops, forward,
         {.members = options.members, .shared_inputs = options.shared_inputs});
   }
-  passes::Gradients gradients =
-      passes::differentiate(ops, std::move(forward));
-  passes::StepGraph step = passes::accumulate(ops, std::move(gradients),
-                                              options.micro_batches);
+  check_pass(forward);
+  passes::Gradients gradients = passes::differentiate(ops, std::move(forward));
+  check_pass(gradients.graph);
+  passes::StepGraph step =
+      passes::accumulate(ops, std::move(gradients), options.micro_batches);
+  check_pass(step.graph);
   step = passes::add_optimizer(ops, std::move(step), options.optimizer);
-  return passes::layout(ops, step);
+  check_pass(step.graph);
+  step = passes::layout(ops, step);
+  check_pass(step.graph);
+  return step;
 }
 
 Trainer::Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
@@ -82,8 +118,7 @@ Trainer::Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
 
 void Trainer::compile(const OpTable& ops, const passes::StepGraph& step,
                       size_t num_segments, runtime::Backend& backend) {
-  auto workspace =
-      runtime::measured_workspace(ops, backend, options_.threads);
+  auto workspace = runtime::measured_workspace(ops, backend, options_.threads);
   auto try_plan = [&](const plan::Plan& candidate) {
     plan_ = candidate;
     program_ = std::make_unique<plan::Program>(
@@ -114,13 +149,15 @@ void Trainer::initialise(const std::vector<int64_t>& seeds) {
   state_->initialise(seeds);
 }
 
-void Trainer::set_hyper(int64_t member, const std::string& name,
-                        double value) {
+void Trainer::set_hyper(int64_t member, const std::string& name, double value) {
   auto write = [&](SlotId slot) {
     std::vector<std::byte> bytes(sizeof value);
     std::memcpy(bytes.data(), &value, sizeof value);
     state_->write_member(slot, member, bytes);
   };
+  if (name == "momentum" && value != 0 && !options_.optimizer.momentum) {
+    fail_usage("[member] momentum {} needs an optimizer with momentum", value);
+  }
   SlotId slot = state_->find(passes::hyper_slot(name));
   if (slot != kNone) return write(slot);
   std::vector<std::string> known{"dropout"};

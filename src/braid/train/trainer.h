@@ -14,7 +14,7 @@ namespace braid::train {
 
 struct TrainerOptions {
   passes::Optimizer optimizer;
-  int64_t members = 0;  // 0: one model, no member axis
+  int64_t members = 0;                          // 0: one model, no member axis
   std::vector<std::string> shared_inputs = {};  // one minibatch for all
   int64_t micro_batches = 1;
   plan::Plan plan = {};  // empty: everything stays on the device

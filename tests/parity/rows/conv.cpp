@@ -13,10 +13,10 @@ Row conv(Shape x, Shape w, bool bias, Ints stride, Ints padding, Ints dilation,
                     {"groups", groups}},
           .reference =
               [=](const Tensors& t) {
-                return at::conv2d(t[0], t[1],
-                                  t[2].defined() ? std::optional(t[2])
-                                                 : std::nullopt,
-                                  stride, padding, dilation, groups);
+                return at::conv2d(
+                    t[0], t[1],
+                    t[2].defined() ? std::optional(t[2]) : std::nullopt, stride,
+                    padding, dilation, groups);
               },
           .note = std::move(note)};
   if (!bias) row.args[2] = missing();
@@ -25,17 +25,16 @@ Row conv(Shape x, Shape w, bool bias, Ints stride, Ints padding, Ints dilation,
 
 Row pool(const char* op, Shape x, Ints kernel, Ints stride, Ints padding) {
   bool is_max = op == std::string("max_pool2d");
-  return {.op = op,
-          .args = {{x}},
-          .attrs = {{"kernel", kernel},
-                    {"stride", stride},
-                    {"padding", padding}},
-          .reference =
-              [=](const Tensors& t) {
-                return is_max ? at::max_pool2d(t[0], kernel, stride, padding)
-                              : at::avg_pool2d(t[0], kernel, stride, padding);
-              },
-          .note = shape_text(kernel) + shape_text(stride)};
+  return {
+      .op = op,
+      .args = {{x}},
+      .attrs = {{"kernel", kernel}, {"stride", stride}, {"padding", padding}},
+      .reference =
+          [=](const Tensors& t) {
+            return is_max ? at::max_pool2d(t[0], kernel, stride, padding)
+                          : at::avg_pool2d(t[0], kernel, stride, padding);
+          },
+      .note = shape_text(kernel) + shape_text(stride)};
 }
 
 }  // namespace

@@ -20,12 +20,12 @@ Row cross_entropy(Shape rows, int64_t classes, double smoothing,
 }
 
 Row mse(Shape shape) {
-  return {.op = "mse_loss",
-          .args = {{shape}, {shape}},
-          .attrs = {},
-          .reference =
-              [](const Tensors& t) { return at::mse_loss(t[0], t[1]); },
-          .note = shape_text(shape)};
+  return {
+      .op = "mse_loss",
+      .args = {{shape}, {shape}},
+      .attrs = {},
+      .reference = [](const Tensors& t) { return at::mse_loss(t[0], t[1]); },
+      .note = shape_text(shape)};
 }
 
 }  // namespace

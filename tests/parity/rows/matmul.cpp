@@ -9,9 +9,9 @@ Row linear(Shape x, Shape w, bool bias, std::string note) {
           .attrs = {},
           .reference =
               [](const Tensors& t) {
-                return at::linear(t[0], t[1],
-                                  t[2].defined() ? std::optional(t[2])
-                                                 : std::nullopt);
+                return at::linear(
+                    t[0], t[1],
+                    t[2].defined() ? std::optional(t[2]) : std::nullopt);
               },
           .note = std::move(note)};
   if (!bias) row.args[2] = missing();
@@ -22,8 +22,7 @@ Row matmul(Shape a, Shape b) {
   return {.op = "matmul",
           .args = {{a}, {b}},
           .attrs = {},
-          .reference =
-              [](const Tensors& t) { return at::matmul(t[0], t[1]); },
+          .reference = [](const Tensors& t) { return at::matmul(t[0], t[1]); },
           .note = shape_text(a) + shape_text(b)};
 }
 

@@ -24,7 +24,7 @@ struct Workspace {
 struct Call {
   const Node* node = nullptr;
   std::vector<Tensor> inputs;
-  std::vector<Tensor> outputs;  // assign, accumulate: the slot
+  std::vector<Tensor> outputs;     // assign, accumulate: the slot
   Workspace* workspace = nullptr;  // outlives the prepared function
 
   const Attrs& attrs() const { return node->attrs; }

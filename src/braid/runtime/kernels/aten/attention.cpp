@@ -11,9 +11,9 @@ at::Tensor scores(const Bound& b, const at::Tensor& q, const at::Tensor& k) {
   double scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
   at::Tensor s = at::matmul(q, k.transpose(-2, -1)).mul_(scale);
   if (b.attrs().flag("is_causal")) {
-    at::Tensor later = at::ones({s.size(-2), s.size(-1)},
-                                s.options().dtype(at::kBool))
-                           .triu(1);
+    at::Tensor later =
+        at::ones({s.size(-2), s.size(-1)}, s.options().dtype(at::kBool))
+            .triu(1);
     s.masked_fill_(later, -INFINITY);
   }
   return s;
@@ -30,8 +30,7 @@ void attention(Bound& b) {
 void attention_backward(Bound& b) {
   const at::Tensor &dy = b.in[0], &q = b.in[1], &k = b.in[2], &v = b.in[3];
   double scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
-  at::Tensor p =
-      scores(b, q, k).sub_(b.in[5].unsqueeze(-1)).exp_();
+  at::Tensor p = scores(b, q, k).sub_(b.in[5].unsqueeze(-1)).exp_();
   at::Tensor dv = at::matmul(p.transpose(-2, -1), dy);
   at::Tensor inner = (dy * b.in[4]).sum({-1}, true);
   at::Tensor ds =

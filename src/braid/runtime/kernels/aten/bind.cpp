@@ -126,6 +126,8 @@ void add_aten_kernels(KernelTable& table, at::Device device) {
   add_aten_optimizer(table, device);
 }
 
-void set_call_threads(int threads) { at::set_num_threads(threads); }
+void set_call_threads(int threads) {
+  if (at::get_num_threads() != threads) at::set_num_threads(threads);
+}
 
 }  // namespace braid::runtime

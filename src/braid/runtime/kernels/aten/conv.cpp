@@ -7,10 +7,9 @@ namespace {
 
 void conv2d(Bound& b) {
   const Attrs& a = b.attrs();
-  land({b.out[0]},
-       {at::conv2d(b.in[0], b.in[1], b.optional(2), a.ints("stride"),
-                   a.ints("padding"), a.ints("dilation"),
-                   a.integer("groups"))});
+  land({b.out[0]}, {at::conv2d(b.in[0], b.in[1], b.optional(2),
+                               a.ints("stride"), a.ints("padding"),
+                               a.ints("dilation"), a.integer("groups"))});
 }
 
 void conv2d_backward(const Bound& b, const at::Tensor& x, const at::Tensor& w,
@@ -35,12 +34,10 @@ void add_aten_conv(KernelTable& table, at::Device device) {
     table.add(op, landing_kernel(device, {0}, std::move(body)));
   };
   add_landing("conv2d", conv2d);
-  add_landing("conv2d_backward_input", [](Bound& b) {
-    conv2d_backward(b, b.out[0], b.in[1], true);
-  });
-  add_landing("conv2d_backward_weight", [](Bound& b) {
-    conv2d_backward(b, b.in[1], b.out[0], false);
-  });
+  add_landing("conv2d_backward_input",
+              [](Bound& b) { conv2d_backward(b, b.out[0], b.in[1], true); });
+  add_landing("conv2d_backward_weight",
+              [](Bound& b) { conv2d_backward(b, b.in[1], b.out[0], false); });
   add("max_pool2d", [](Bound& b) {
     const Attrs& a = b.attrs();
     at::max_pool2d_with_indices_out(b.out[0], b.out[1], b.in[0],

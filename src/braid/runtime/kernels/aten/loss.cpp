@@ -33,8 +33,7 @@ void cross_entropy_backward(Bound& b) {
   double smoothing = b.attrs().number_or("label_smoothing", 0);
   at::Tensor logits = b.in[1].reshape({sets, -1, b.in[1].size(-1)});
   at::Tensor target = b.in[2].reshape({sets, -1, 1});
-  at::Tensor grad =
-      (logits - b.in[3].reshape({sets, -1, 1})).exp_();
+  at::Tensor grad = (logits - b.in[3].reshape({sets, -1, 1})).exp_();
   auto classes = static_cast<double>(logits.size(-1));
   if (smoothing > 0) grad.sub_(smoothing / classes);
   at::Tensor index = target.clamp_min(0);

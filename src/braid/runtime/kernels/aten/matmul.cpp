@@ -5,10 +5,10 @@ namespace {
 
 void linear(Bound& b) {
   at::Tensor x = rows_of(b.in[0], b.members());
-  at::Tensor y = b.out[0].view(
-      b.members() == 0 ? at::IntArrayRef{-1, b.out[0].size(-1)}
-                       : at::IntArrayRef{b.members(), x.size(1),
-                                         b.out[0].size(-1)});
+  at::Tensor y =
+      b.out[0].view(b.members() == 0 ? at::IntArrayRef{-1, b.out[0].size(-1)}
+                                     : at::IntArrayRef{b.members(), x.size(1),
+                                                       b.out[0].size(-1)});
   at::Tensor w = b.in[1].transpose(-1, -2);
   if (b.members() == 0) {
     if (b.has(2)) {

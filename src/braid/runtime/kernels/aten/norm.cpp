@@ -16,9 +16,9 @@ void batch_norm(Bound& b) {
     mean = b.in[3];
     var = b.in[4];
   }
-  auto [y, saved_mean, saved_rstd] = at::native_batch_norm(
-      b.in[0], b.optional(1), b.optional(2), mean, var, training,
-      a.number("momentum"), a.number("eps"));
+  auto [y, saved_mean, saved_rstd] =
+      at::native_batch_norm(b.in[0], b.optional(1), b.optional(2), mean, var,
+                            training, a.number("momentum"), a.number("eps"));
   if (training) {
     land({b.out[0], b.out[1], b.out[2]}, {y, saved_mean, saved_rstd});
   } else {

@@ -34,14 +34,17 @@ void sgd(Bound& b) {
   int64_t m = b.members();
   auto value = [&](size_t i) { return lift(b.in[i], p, m); };
   at::Tensor g = scaled_gradient(b, 8) + p * value(7);
-  at::Tensor first = lift(b.in[3].eq(0).to(at::kDouble), p, m).ne(0);
-  at::Tensor buffer = at::where(
-      first, g, b.in[2] * value(5) + g * (1 - value(6)));
-  at::Tensor used = value(5).ne(0);
-  at::Tensor d = b.attrs().flag("nesterov") ? g + buffer * value(5) : buffer;
-  at::Tensor next = p - at::where(used, d, g) * value(4);
-  store(b, b.out[1], buffer, b.in[2], 9);
-  store(b, b.out[0], next, p, 9);
+  at::Tensor d = g;
+  if (b.has(2)) {
+    at::Tensor first = lift(b.in[3].eq(0).to(at::kDouble), p, m).ne(0);
+    at::Tensor buffer =
+        at::where(first, g, b.in[2] * value(5) + g * (1 - value(6)));
+    bool nesterov = b.attrs().flag("nesterov");
+    d = nesterov ? g + buffer * value(5) : buffer;
+    d = at::where(value(5).ne(0), d, g);
+    store(b, b.out[1], buffer, b.in[2], 9);
+  }
+  store(b, b.out[0], p - d * value(4), p, 9);
 }
 
 void adamw(Bound& b) {
@@ -64,8 +67,7 @@ void adamw(Bound& b) {
 
 void sum_squares(Bound& b) {
   at::Tensor x = b.in[0].reshape({std::max<int64_t>(b.members(), 1), -1});
-  b.out[0].copy_(
-      x.to(at::kDouble).square().sum(-1).view(b.out[0].sizes()));
+  b.out[0].copy_(x.to(at::kDouble).square().sum(-1).view(b.out[0].sizes()));
 }
 
 void clip_scale(Bound& b) {

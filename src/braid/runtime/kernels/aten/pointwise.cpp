@@ -22,12 +22,10 @@ void add_aten_pointwise(KernelTable& table, at::Device device) {
   add("sub", [](Bound& b) { at::sub_out(b.out[0], b.in[0], b.in[1]); });
   add("mul", [](Bound& b) { at::mul_out(b.out[0], b.in[0], b.in[1]); });
   add("div", [](Bound& b) { at::div_out(b.out[0], b.in[0], b.in[1]); });
-  add("add_scalar", [](Bound& b) {
-    at::add_out(b.out[0], b.in[0], value_tensor(b));
-  });
-  add("mul_scalar", [](Bound& b) {
-    at::mul_out(b.out[0], b.in[0], value_tensor(b));
-  });
+  add("add_scalar",
+      [](Bound& b) { at::add_out(b.out[0], b.in[0], value_tensor(b)); });
+  add("mul_scalar",
+      [](Bound& b) { at::mul_out(b.out[0], b.in[0], value_tensor(b)); });
   add("neg", [](Bound& b) { at::neg_out(b.out[0], b.in[0]); });
   add("exp", [](Bound& b) { at::exp_out(b.out[0], b.in[0]); });
   add("log", [](Bound& b) { at::log_out(b.out[0], b.in[0]); });
@@ -35,15 +33,11 @@ void add_aten_pointwise(KernelTable& table, at::Device device) {
   add("tanh", [](Bound& b) { at::tanh_out(b.out[0], b.in[0]); });
   add("sigmoid", [](Bound& b) { at::sigmoid_out(b.out[0], b.in[0]); });
   add("relu", [](Bound& b) { at::relu_out(b.out[0], b.in[0]); });
-  add("gelu", [](Bound& b) {
-    at::gelu_out(b.out[0], b.in[0], gelu_form(b));
-  });
-  add("tanh_backward", [](Bound& b) {
-    at::tanh_backward_out(b.out[0], b.in[0], b.in[1]);
-  });
-  add("sigmoid_backward", [](Bound& b) {
-    at::sigmoid_backward_out(b.out[0], b.in[0], b.in[1]);
-  });
+  add("gelu", [](Bound& b) { at::gelu_out(b.out[0], b.in[0], gelu_form(b)); });
+  add("tanh_backward",
+      [](Bound& b) { at::tanh_backward_out(b.out[0], b.in[0], b.in[1]); });
+  add("sigmoid_backward",
+      [](Bound& b) { at::sigmoid_backward_out(b.out[0], b.in[0], b.in[1]); });
   add("relu_backward", [](Bound& b) {
     at::threshold_backward_out(b.out[0], b.in[0], b.in[1], 0);
   });

@@ -32,9 +32,8 @@ void add_aten_shape(KernelTable& table, at::Device device) {
   add("accumulate", accumulate);
   add("full", [](Bound& b) { b.out[0].fill_(b.attrs().number("value")); });
   add("slice_backward", slice_backward);
-  add("cat", [](Bound& b) {
-    at::cat_out(b.out[0], b.in, b.attrs().integer("dim"));
-  });
+  add("cat",
+      [](Bound& b) { at::cat_out(b.out[0], b.in, b.attrs().integer("dim")); });
   add("sum", [](Bound& b) {
     if (b.attrs().ints("dims").empty()) {
       b.out[0].copy_(b.in[0]);

@@ -33,8 +33,8 @@ void add_cpu_attention(KernelTable& table) {
   });
   const char* back = "scaled_dot_product_attention_backward";
   table.add(back, [general = table.at(back),
-                   own = landing_kernel(at::kCPU, {0, 1, 2},
-                                        backward)](const Call& c) {
+                   own = landing_kernel(at::kCPU, {0, 1, 2}, backward)](
+                      const Call& c) {
     return fits(c.in(1), c.in(3)) ? own(c) : general(c);
   });
 }

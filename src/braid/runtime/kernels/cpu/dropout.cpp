@@ -30,10 +30,10 @@ void run_dropout(const Call& c) {
   int64_t sets = std::max<int64_t>(c.members(), 1);
   int64_t count = c.out(0).numel() / sets;
   for (int64_t b = 0; b < sets; ++b) {
-    DrawKey key = draw_key(
-        static_cast<uint64_t>(c.in(2).as<int64_t>()[b]), c.node->rng_key,
-        static_cast<uint64_t>(c.in(3).as<int64_t>()[b]),
-        static_cast<uint64_t>(*c.in(4).as<int64_t>()));
+    DrawKey key = draw_key(static_cast<uint64_t>(c.in(2).as<int64_t>()[b]),
+                           c.node->rng_key,
+                           static_cast<uint64_t>(c.in(3).as<int64_t>()[b]),
+                           static_cast<uint64_t>(*c.in(4).as<int64_t>()));
     drop(c.out(0).as<T>() + b * count, c.in(0).as<T>() + b * count, count,
          c.in(1).as<double>()[b], key);
   }

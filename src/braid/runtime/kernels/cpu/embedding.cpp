@@ -32,14 +32,16 @@ void forward(const Call& c, const Sizes& s) {
   const T* table = c.in(0).as<T>();
   const auto* indices = c.in(1).as<int64_t>();
   T* y = c.out(0).as<T>();
-  for (int64_t i = 0; i < s.sets * s.rows; ++i) check_index(indices[i], s.entries);
+  for (int64_t i = 0; i < s.sets * s.rows; ++i)
+    check_index(indices[i], s.entries);
   at::parallel_for(0, s.sets * s.rows, 1 + 16384 / (s.columns + 1),
                    [&](int64_t from, int64_t to) {
-    for (int64_t i = from; i < to; ++i) {
-      int64_t row = i / s.rows * s.entries + indices[i];
-      std::copy_n(table + row * s.columns, s.columns, y + i * s.columns);
-    }
-  });
+                     for (int64_t i = from; i < to; ++i) {
+                       int64_t row = i / s.rows * s.entries + indices[i];
+                       std::copy_n(table + row * s.columns, s.columns,
+                                   y + i * s.columns);
+                     }
+                   });
 }
 
 template <class T>
@@ -62,8 +64,8 @@ void backward(const Call& c, const Sizes& s) {
 
 using Body = void (*)(const Call&, const Sizes&);
 
-Run prepare(const Call& c, const Tensor& table, const Tensor& values,
-            Body f32, Body f64, const Kernel& general) {
+Run prepare(const Call& c, const Tensor& table, const Tensor& values, Body f32,
+            Body f64, const Kernel& general) {
   DType dtype = table.dtype;
   bool floats = dtype == DType::kFloat32 || dtype == DType::kFloat64;
   if (!floats || !table.contiguous() || !values.contiguous() ||

@@ -11,8 +11,8 @@ void sgemm_(const char* trans_a, const char* trans_b, const int* m,
             float* c, const int* ldc);
 void dgemm_(const char* trans_a, const char* trans_b, const int* m,
             const int* n, const int* k, const double* alpha, const double* a,
-            const int* lda, const double* b, const int* ldb,
-            const double* beta, double* c, const int* ldc);
+            const int* lda, const double* b, const int* ldb, const double* beta,
+            double* c, const int* ldc);
 }
 
 namespace braid::runtime {
@@ -171,10 +171,11 @@ Run prepare_linear(const Call& c, const Kernel& general) {
 Run prepare_matmul(const Call& c, const Kernel& general) {
   size_t rank = c.in(0).shape.size();
   Product p;
-  bool plain = is_gemm_type(c.in(0)) && c.in(1).shape.size() == rank &&
-               (rank == 2 || (rank == 3 && c.in(0).shape[0] ==
-                                               c.in(1).shape[0]));
-  if (!plain || !c.out(0).contiguous() || !make_matrix(c.in(0), rank - 2, p.a) ||
+  bool plain =
+      is_gemm_type(c.in(0)) && c.in(1).shape.size() == rank &&
+      (rank == 2 || (rank == 3 && c.in(0).shape[0] == c.in(1).shape[0]));
+  if (!plain || !c.out(0).contiguous() ||
+      !make_matrix(c.in(0), rank - 2, p.a) ||
       !make_matrix(c.in(1), rank - 2, p.b)) {
     return general(c);
   }

@@ -14,7 +14,8 @@ constexpr int64_t kIgnoreIndex = -100;
 template <class T>
 BRAID_INLINE T log_sum_exp(const T* x, int64_t classes) {
   T largest = x[0];
-  for (int64_t c = 1; c < classes; ++c) largest = x[c] > largest ? x[c] : largest;
+  for (int64_t c = 1; c < classes; ++c)
+    largest = x[c] > largest ? x[c] : largest;
   T sum = 0;
   for (int64_t c = 0; c < classes; ++c) {
     sum += vector_exp(x[c] - largest);
@@ -124,7 +125,8 @@ template <class T>
 void forward(const Call& c, const Sizes& s) {
   constexpr int64_t kChunk = 64, kMaxChunks = 256;
   const auto* target = c.in(1).as<int64_t>();
-  for (int64_t i = 0; i < s.sets * s.rows; ++i) check_target(target[i], s.classes);
+  for (int64_t i = 0; i < s.sets * s.rows; ++i)
+    check_target(target[i], s.classes);
   const T* x = c.in(0).as<T>();
   T* totals = c.out(1).as<T>();
   int64_t chunk = std::max(kChunk, (s.rows + kMaxChunks - 1) / kMaxChunks);
@@ -134,16 +136,16 @@ void forward(const Call& c, const Sizes& s) {
     int64_t counts[kMaxChunks] = {};
     at::parallel_for(0, chunks, 1 + 16384 / (chunk * s.classes + 1),
                      [&](int64_t from, int64_t to) {
-      for (int64_t k = from; k < to; ++k) {
-        int64_t end = std::min(s.rows, (k + 1) * chunk);
-        for (int64_t r = k * chunk; r < end; ++r) {
-          int64_t i = set * s.rows + r;
-          sums[k] += static_cast<double>(
-              row_loss(x + i * s.classes, target[i], s, totals[i]));
-          counts[k] += target[i] != kIgnoreIndex;
-        }
-      }
-    });
+                       for (int64_t k = from; k < to; ++k) {
+                         int64_t end = std::min(s.rows, (k + 1) * chunk);
+                         for (int64_t r = k * chunk; r < end; ++r) {
+                           int64_t i = set * s.rows + r;
+                           sums[k] += static_cast<double>(row_loss(
+                               x + i * s.classes, target[i], s, totals[i]));
+                           counts[k] += target[i] != kIgnoreIndex;
+                         }
+                       }
+                     });
     double sum = 0;
     int64_t count = 0;
     for (int64_t k = 0; k < chunks; ++k) {
@@ -167,19 +169,19 @@ void backward(const Call& c, const Sizes& s) {
   T shift = smoothing / static_cast<T>(s.classes);
   at::parallel_for(0, s.sets * s.rows, 1 + 16384 / (s.classes + 1),
                    [&](int64_t from, int64_t to) {
-    for (int64_t i = from; i < to; ++i) {
-      int64_t set = i / s.rows;
-      T* row = dx + i * s.classes;
-      if (target[i] == kIgnoreIndex) {
-        std::fill_n(row, s.classes, T(0));
-        continue;
-      }
-      T factor = dy[set] / counts[set];
-      gradient_row(row, x + i * s.classes, totals[i], factor, shift,
-                   s.classes);
-      row[target[i]] -= (1 - smoothing) * factor;
-    }
-  });
+                     for (int64_t i = from; i < to; ++i) {
+                       int64_t set = i / s.rows;
+                       T* row = dx + i * s.classes;
+                       if (target[i] == kIgnoreIndex) {
+                         std::fill_n(row, s.classes, T(0));
+                         continue;
+                       }
+                       T factor = dy[set] / counts[set];
+                       gradient_row(row, x + i * s.classes, totals[i], factor,
+                                    shift, s.classes);
+                       row[target[i]] -= (1 - smoothing) * factor;
+                     }
+                   });
 }
 
 using Body = void (*)(const Call&, const Sizes&);
@@ -196,11 +198,10 @@ Run prepare(const Call& c, const Tensor& logits, Body f32, Body f64,
 }  // namespace
 
 void add_cpu_loss(KernelTable& table) {
-  table.add("cross_entropy_loss",
-            [general = table.at("cross_entropy_loss")](const Call& c) {
-              return prepare(c, c.in(0), forward<float>, forward<double>,
-                             general);
-            });
+  table.add("cross_entropy_loss", [general = table.at("cross_entropy_loss")](
+                                      const Call& c) {
+    return prepare(c, c.in(0), forward<float>, forward<double>, general);
+  });
   table.add("cross_entropy_loss_backward",
             [general = table.at("cross_entropy_loss_backward")](const Call& c) {
               return prepare(c, c.in(1), backward<float>, backward<double>,

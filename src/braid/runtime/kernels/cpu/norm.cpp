@@ -28,9 +28,9 @@ BRAID_INLINE void forward_row(T* y, const T* x, const T* w, const T* b,
                               int64_t columns, double eps, T& mean, T& rstd) {
   auto n = static_cast<T>(columns);
   T m = lane_sum<T>(columns, [&](int64_t i) { return x[i]; }) / n;
-  T var = lane_sum<T>(columns, [&](int64_t i) {
-            return (x[i] - m) * (x[i] - m);
-          }) / n;
+  T var =
+      lane_sum<T>(columns, [&](int64_t i) { return (x[i] - m) * (x[i] - m); }) /
+      n;
   T r = T(1) / std::sqrt(var + static_cast<T>(eps));
   if (w && b) {
     for (int64_t i = 0; i < columns; ++i) y[i] = (x[i] - m) * r * w[i] + b[i];
@@ -52,9 +52,10 @@ BRAID_INLINE void backward_row(T* dx, const T* dy, const T* x, const T* w,
   auto n = static_cast<T>(columns);
   auto scaled = [&](int64_t i) { return w ? dy[i] * w[i] : dy[i]; };
   T sum = lane_sum<T>(columns, [&](int64_t i) { return scaled(i); }) / n;
-  T dot = lane_sum<T>(columns, [&](int64_t i) {
-            return scaled(i) * (x[i] - mean) * rstd;
-          }) / n;
+  T dot =
+      lane_sum<T>(columns,
+                  [&](int64_t i) { return scaled(i) * (x[i] - mean) * rstd; }) /
+      n;
   BRAID_ELEMENTWISE
   for (int64_t i = 0; i < columns; ++i) {
     T normal = (x[i] - mean) * rstd;
@@ -106,15 +107,15 @@ void forward(const Call& c, const Sizes& s) {
   const T* b = c.has(2) ? c.in(2).as<T>() : nullptr;
   T *y = c.out(0).as<T>(), *mean = c.out(1).as<T>(), *rstd = c.out(2).as<T>();
   double eps = c.attrs().number("eps");
-  at::parallel_for(0, s.sets * s.rows, 1 + 16384 / s.columns,
-                   [&](int64_t from, int64_t to) {
-    for (int64_t r = from; r < to; ++r) {
-      int64_t affine = r / s.rows * s.columns;
-      forward_of(y + r * s.columns, x + r * s.columns,
-                 w ? w + affine : nullptr, b ? b + affine : nullptr, s.columns,
-                 eps, mean[r], rstd[r]);
-    }
-  });
+  at::parallel_for(
+      0, s.sets * s.rows, 1 + 16384 / s.columns, [&](int64_t from, int64_t to) {
+        for (int64_t r = from; r < to; ++r) {
+          int64_t affine = r / s.rows * s.columns;
+          forward_of(y + r * s.columns, x + r * s.columns,
+                     w ? w + affine : nullptr, b ? b + affine : nullptr,
+                     s.columns, eps, mean[r], rstd[r]);
+        }
+      });
 }
 
 // Rows in fixed chunks; each has sums of its own in the workspace, added in
@@ -146,7 +147,8 @@ void backward(const Call& c, const Sizes& s) {
     for (int64_t k = from; k < to; ++k) {
       int64_t set = k / chunks, part = k % chunks;
       T* dw = sums + k * 2 * columns;
-      int64_t begin = s.rows * part / chunks, end = s.rows * (part + 1) / chunks;
+      int64_t begin = s.rows * part / chunks,
+              end = s.rows * (part + 1) / chunks;
       for (int64_t r = set * s.rows + begin; r < set * s.rows + end; ++r) {
         backward_of(dx + r * columns, dy + r * columns, x + r * columns,
                     w ? w + set * columns : nullptr, mean[r], rstd[r], columns,
@@ -170,8 +172,8 @@ using Body = void (*)(const Call&, const Sizes&);
 
 Run prepare(const Call& c, const Tensor& x, Body f32, Body f64,
             const Kernel& general) {
-  bool plain = x.numel() > 0 && (x.dtype == DType::kFloat32 ||
-                                 x.dtype == DType::kFloat64);
+  bool plain = x.numel() > 0 &&
+               (x.dtype == DType::kFloat32 || x.dtype == DType::kFloat64);
   for (size_t i = 0; i < c.inputs.size() && plain; ++i) {
     plain = !c.has(i) || c.in(i).contiguous();
   }
@@ -186,11 +188,10 @@ void add_cpu_norm(KernelTable& table) {
   table.add("layer_norm", [general = table.at("layer_norm")](const Call& c) {
     return prepare(c, c.in(0), forward<float>, forward<double>, general);
   });
-  table.add("layer_norm_backward",
-            [general = table.at("layer_norm_backward")](const Call& c) {
-              return prepare(c, c.in(1), backward<float>, backward<double>,
-                             general);
-            });
+  table.add("layer_norm_backward", [general = table.at("layer_norm_backward")](
+                                       const Call& c) {
+    return prepare(c, c.in(1), backward<float>, backward<double>, general);
+  });
 }
 
 }  // namespace braid::runtime

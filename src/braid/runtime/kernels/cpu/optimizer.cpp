@@ -61,6 +61,14 @@ struct SgdPlaces {
 template <class T>
 BRAID_INLINE void sgd_loop(const Sgd<T>& s, const SgdPlaces<T>& at,
                            int64_t from, int64_t to) {
+  if (!at.m) {
+    BRAID_ELEMENTWISE
+    for (int64_t i = from; i < to; ++i) {
+      T g = at.g[i] * s.scale + at.p0[i] * s.decay;
+      at.p[i] = at.p0[i] - g * s.rate;
+    }
+    return;
+  }
   BRAID_ELEMENTWISE
   for (int64_t i = from; i < to; ++i) {
     T g = at.g[i] * s.scale + at.p0[i] * s.decay;
@@ -76,9 +84,8 @@ BRAID_VECTORIZE void sgd_part(const Sgd<float>& s, const SgdPlaces<float>& at,
   sgd_loop(s, at, from, to);
 }
 
-BRAID_VECTORIZE void sgd_part(const Sgd<double>& s,
-                              const SgdPlaces<double>& at, int64_t from,
-                              int64_t to) {
+BRAID_VECTORIZE void sgd_part(const Sgd<double>& s, const SgdPlaces<double>& at,
+                              int64_t from, int64_t to) {
   sgd_loop(s, at, from, to);
 }
 
@@ -144,7 +151,7 @@ void run_sgd(const Call& c, int64_t sets) {
   for (int64_t b = 0; b < sets; ++b) {
     if (is_skipped(c, 9, b)) {
       keep_content(c.out(0), c.in(0), sets, b);
-      keep_content(c.out(1), c.in(2), sets, b);
+      if (c.has(2)) keep_content(c.out(1), c.in(2), sets, b);
       continue;
     }
     double momentum = value(c, 5, b);
@@ -157,9 +164,10 @@ void run_sgd(const Call& c, int64_t sets) {
              .uses_buffer = momentum != 0,
              .nesterov = c.attrs().flag("nesterov")};
     int64_t first = b * count;
-    SgdPlaces<T> at{c.out(0).as<T>() + first, c.out(1).as<T>() + first,
+    SgdPlaces<T> at{c.out(0).as<T>() + first,
+                    c.has(2) ? c.out(1).as<T>() + first : nullptr,
                     c.in(0).as<T>() + first, c.in(1).as<T>() + first,
-                    c.in(2).as<T>() + first};
+                    c.has(2) ? c.in(2).as<T>() + first : nullptr};
     at::parallel_for(0, count, kGrain, [&](int64_t from, int64_t to) {
       sgd_part(s, at, from, to);
     });
@@ -213,9 +221,8 @@ void add_update(KernelTable& table, const char* op, Body f32, Body f64) {
     }
     if (!plain) return general(c);
     Body body = dtype == DType::kFloat64 ? f64 : f32;
-    return [c, body, sets = std::max<int64_t>(c.members(), 1)] {
-      body(c, sets);
-    };
+    return
+        [c, body, sets = std::max<int64_t>(c.members(), 1)] { body(c, sets); };
   });
 }
 

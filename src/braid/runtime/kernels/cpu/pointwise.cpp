@@ -15,7 +15,7 @@ BRAID_INLINE void loop(Form form, T* y, const T* a, const T* b, int64_t n) {
   switch (form) {
     case Form::kRelu:
       BRAID_ELEMENTWISE  // NaN stays NaN
-      for (int64_t i = 0; i < n; ++i) y[i] = a[i] < T(0) ? T(0) : a[i];
+          for (int64_t i = 0; i < n; ++i) y[i] = a[i] < T(0) ? T(0) : a[i];
       break;
     case Form::kReluBackward:
       BRAID_ELEMENTWISE

@@ -55,13 +55,13 @@ Run make_run(const Call& c, int64_t sets, int64_t rows, int64_t columns) {
   return [=, y = c.out(0).as<T>(), x = c.in(0).as<T>()] {
     at::parallel_for(0, sets * blocks, 1 + 65536 / (rows * width + 1),
                      [&](int64_t from, int64_t to) {
-      for (int64_t i = from; i < to; ++i) {
-        int64_t set = i / blocks, first = i % blocks * width;
-        sum_rows_of(y + set * columns + first,
-                    x + set * rows * columns + first, rows,
-                    std::min(width, columns - first), columns);
-      }
-    });
+                       for (int64_t i = from; i < to; ++i) {
+                         int64_t set = i / blocks, first = i % blocks * width;
+                         sum_rows_of(y + set * columns + first,
+                                     x + set * rows * columns + first, rows,
+                                     std::min(width, columns - first), columns);
+                       }
+                     });
   };
 }
 
@@ -79,7 +79,8 @@ Run prepare_sum(const Call& c, const Kernel& general) {
   int64_t sets = first == 1 ? x.shape[0] : 1;
   int64_t columns = x.shape.back();
   int64_t rows = x.numel() / sets / columns;
-  if (x.dtype == DType::kFloat32) return make_run<float>(c, sets, rows, columns);
+  if (x.dtype == DType::kFloat32)
+    return make_run<float>(c, sets, rows, columns);
   if (x.dtype == DType::kFloat64) {
     return make_run<double>(c, sets, rows, columns);
   }

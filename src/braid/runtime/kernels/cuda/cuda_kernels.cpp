@@ -253,13 +253,14 @@ Run dropout(const Call& call, const Place& place) {
 void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream) {
   Place place{at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)),
               stream};
-  auto general = std::make_shared<const KernelTable>(table);
   for (const Row& row : kRows) {
-    table.add(row.op, [row, place, general](const Call& call) -> Run {
-      if (!serves(row, call)) return general->prepare(call);
-      bool is_double = call.in(row.main).dtype == DType::kFloat64;
-      return (is_double ? row.in_double : row.in_float)(call, place);
-    });
+    table.add(
+        row.op,
+        [row, place, general = table.at(row.op)](const Call& call) -> Run {
+          if (!serves(row, call)) return general(call);
+          bool is_double = call.in(row.main).dtype == DType::kFloat64;
+          return (is_double ? row.in_double : row.in_float)(call, place);
+        });
   }
   table.add("dropout",
             [place](const Call& call) { return dropout(call, place); });

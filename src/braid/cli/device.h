@@ -1,0 +1,19 @@
+// Devices by name: "cpu", "cuda", "cuda:1".
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "braid/runtime/backend.h"
+
+namespace braid::cli {
+
+// The name in full ("cuda" is "cuda:0"); throws when there is no such kind.
+std::string device_name(const std::string& text);
+
+// Borrows the kernels. Throws when this machine has no such device.
+std::unique_ptr<runtime::Backend> open_device(
+    const std::string& name, int64_t limit_bytes,
+    const runtime::KernelTable& cpu_kernels);
+
+}  // namespace braid::cli

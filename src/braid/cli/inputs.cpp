@@ -1,0 +1,172 @@
+#include "braid/cli/inputs.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "braid/base/error.h"
+#include "braid/base/rng.h"
+#include "braid/passes/names.h"
+
+namespace braid::cli {
+namespace {
+
+constexpr int64_t kIgnoreIndex = -100;  // of a target, as in PyTorch
+
+// An input that holds indices, and what they may be.
+struct IndexRange {
+  int64_t size = 0;
+  bool may_ignore = false;
+};
+
+std::string type_text(DType dtype, const Shape& shape) {
+  return fmt::format("{}{}", dtype_name(dtype), shape_text(shape));
+}
+
+Shape whole_shape(const ValueType& type, int64_t micro_batches) {
+  Shape shape = type.shape;
+  if (!shape.empty()) shape[0] *= micro_batches;
+  return shape;
+}
+
+// Follows reshapes back to an input; kNone when it is none.
+ValueId input_behind(const Graph& graph, ValueId id) {
+  while (graph.value(id).producer != kNone) {
+    const Node& node = graph.node(graph.value(id).producer);
+    if (node.op != "reshape") return kNone;
+    id = node.inputs[0];
+  }
+  return id;
+}
+
+std::map<std::string, IndexRange> index_ranges(const Graph& forward) {
+  std::map<std::string, IndexRange> ranges;
+  for (const Node& node : forward.nodes()) {
+    bool loss = node.op == "cross_entropy_loss";
+    if (!loss && node.op != "embedding") continue;
+    ValueId input = input_behind(forward, node.inputs[1]);
+    if (input == kNone) continue;
+    const Shape& table = forward.value(node.inputs[0]).type.shape;
+    ranges[forward.value(input).name] = {loss ? table.back() : table.front(),
+                                         loss};
+  }
+  return ranges;
+}
+
+std::string index_problem(const io::TensorBytes& tensor, IndexRange range) {
+  for (size_t at = 0; at + 8 <= tensor.bytes.size(); at += 8) {
+    int64_t index = 0;
+    std::memcpy(&index, tensor.bytes.data() + at, sizeof index);
+    bool fine = (index >= 0 && index < range.size) ||
+                (range.may_ignore && index == kIgnoreIndex);
+    if (!fine) {
+      return fmt::format("holds {}, expected 0 to {}", index, range.size - 1);
+    }
+  }
+  return {};
+}
+
+// What is wrong with one input of one file; empty when nothing is.
+std::string problem_of(const Value& value, const io::TensorBytes* tensor,
+                       int64_t micro_batches,
+                       const std::map<std::string, IndexRange>& ranges) {
+  Shape shape = whole_shape(value.type, micro_batches);
+  std::string expected = type_text(value.type.dtype, shape);
+  if (!tensor) return fmt::format("missing, expected {}", expected);
+  if (tensor->dtype != value.type.dtype || tensor->shape != shape) {
+    return fmt::format("expected {}, got {}", expected,
+                       type_text(tensor->dtype, tensor->shape));
+  }
+  auto range = ranges.find(value.name);
+  return range == ranges.end() ? "" : index_problem(*tensor, range->second);
+}
+
+std::string problems_of(const Graph& forward, const InputFile& file,
+                        int64_t micro_batches) {
+  std::string problems;
+  auto add = [&](const std::string& name, const std::string& problem) {
+    if (problem.empty()) return;
+    problems += fmt::format("\n  {}: {}: {}", file.name, name, problem);
+  };
+  auto ranges = index_ranges(forward);
+  std::vector<std::string> names = input_names(forward);
+  for (const std::string& name : names) {
+    const Value& value = forward.value(forward.find_input(name));
+    add(name, problem_of(value, file.file->find(name), micro_batches, ranges));
+  }
+  for (const std::string& name : file.file->names()) {
+    if (std::ranges::find(names, name) == names.end()) {
+      add(name, "not an input of the model");
+    }
+  }
+  return problems;
+}
+
+// Bytes of one micro-batch; a scalar serves all of them.
+io::Bytes cut(const io::TensorBytes& tensor, int64_t micro,
+              int64_t micro_batches) {
+  if (tensor.shape.empty()) return tensor.bytes;
+  auto size = tensor.bytes.size() / static_cast<size_t>(micro_batches);
+  return tensor.bytes.subspan(size * static_cast<size_t>(micro), size);
+}
+
+}  // namespace
+
+std::vector<std::string> input_names(const Graph& forward) {
+  std::vector<std::string> names;
+  for (ValueId id : forward.inputs()) {
+    const std::string& name = forward.value(id).name;
+    if (name != passes::kMicroInput) names.push_back(name);
+  }
+  return names;
+}
+
+void check_inputs(const Graph& forward, const std::vector<InputFile>& files,
+                  int64_t micro_batches, const std::string& hint) {
+  std::string problems;
+  for (const InputFile& file : files) {
+    problems += problems_of(forward, file, micro_batches);
+  }
+  if (problems.empty()) return;
+  fail_usage("[inputs] the tensors do not fit the model:{}\nHINT: {}", problems,
+             hint);
+}
+
+Feed::Feed(const Graph& forward, const std::vector<InputFile>& files,
+           int64_t micro_batches)
+    : bytes_(static_cast<size_t>(micro_batches)) {
+  for (const std::string& name : input_names(forward)) {
+    for (int64_t micro = 0; micro < micro_batches; ++micro) {
+      auto& bytes = bytes_[static_cast<size_t>(micro)][name];
+      for (const InputFile& file : files) {
+        io::Bytes part = cut(*file.file->find(name), micro, micro_batches);
+        bytes.insert(bytes.end(), part.begin(), part.end());
+      }
+    }
+  }
+}
+
+void Feed::bind(const Graph& graph) {
+  bound_.clear();
+  for (const auto& by_name : bytes_) {
+    auto& row = bound_.emplace_back(graph.values().size(), nullptr);
+    for (ValueId id : graph.inputs()) {
+      auto at = by_name.find(graph.value(id).name);
+      if (at == by_name.end()) continue;
+      row[static_cast<size_t>(id)] = at->second.data();
+    }
+  }
+}
+
+uint64_t Feed::fingerprint() const {
+  uint64_t sum = 0;
+  for (const auto& by_name : bytes_) {
+    for (const auto& [name, bytes] : by_name) {
+      std::string_view text(reinterpret_cast<const char*>(bytes.data()),
+                            bytes.size());
+      sum = mix_bits(mix_bits(sum, stable_hash(name)), stable_hash(text));
+    }
+  }
+  return sum;
+}
+
+}  // namespace braid::cli

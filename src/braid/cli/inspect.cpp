@@ -1,0 +1,250 @@
+// `braid inspect`: what a model's training step consists of, as a summary or
+// as the graph after one of the passes.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "braid/base/bytes.h"
+#include "braid/base/error.h"
+#include "braid/base/text.h"
+#include "braid/cli/model_source.h"
+#include "braid/cli/verb.h"
+#include "braid/graph/text.h"
+#include "braid/passes/accumulate.h"
+#include "braid/passes/array.h"
+#include "braid/passes/layout.h"
+#include "braid/passes/names.h"
+#include "braid/passes/segments.h"
+#include "braid/plan/buffers.h"
+#include "braid/plan/compile.h"
+#include "braid/runtime/cpu_backend.h"
+#include "braid/train/trainer.h"
+#include "fmt/ranges.h"
+
+namespace braid::cli {
+namespace {
+
+struct InspectOptions {
+  std::string model;
+  std::string dump_after;
+  std::string optimizer = "adamw";
+  std::string dtype;
+  int64_t copies = 0;      // 0: one model, no array
+  int64_t accumulate = 1;  // micro-batches
+};
+
+const std::vector<std::string> kPasses{"forward",    "array",     "autodiff",
+                                       "accumulate", "optimizer", "layout"};
+
+void declare(CLI::App& app, InspectOptions& o) {
+  auto add = [&](const char* name, auto& value, const char* type,
+                 const char* text) {
+    app.add_option(name, value, text)->type_name(type);
+  };
+  add("MODEL", o.model, " ", "As 'mlp(hidden=64)', or a graph file");
+  add("--copies", o.copies, "B", "As an array of B members");
+  add("--dump-after", o.dump_after, "PASS", "Print the graph after a pass");
+  add("--optimizer", o.optimizer, "NAME", "Of the printed graph (adamw)");
+  add("--accumulate", o.accumulate, "M", "Micro-batches (1)");
+  add("--dtype", o.dtype, "TYPE", "f32 or f64 (f32)");
+  app.footer("Passes: " + fmt::format("{}", fmt::join(kPasses, ", ")) + "\n");
+}
+
+void validate(const InspectOptions& o) {
+  if (o.model.empty()) {
+    fail_usage(
+        "[braid inspect] MODEL is missing: a built-in name or a graph "
+        "file\nHINT: see 'braid inspect --help'");
+  }
+  if (o.copies < 0 || o.copies > 65536) {
+    fail_usage("[braid inspect] --copies is from 1 to 65536, not {}", o.copies);
+  }
+  if (o.accumulate < 1 || o.accumulate > 65536) {
+    fail_usage("[braid inspect] --accumulate is from 1 to 65536, not {}",
+               o.accumulate);
+  }
+  if (o.dtype != "" && o.dtype != "f32" && o.dtype != "f64") {
+    fail_usage("[braid inspect] --dtype is f32 or f64, not '{}'", o.dtype);
+  }
+  if (!o.dump_after.empty() &&
+      std::ranges::find(kPasses, o.dump_after) == kPasses.end()) {
+    fail_usage(
+        "[braid inspect] --dump-after: there is no pass '{}'\n"
+        "HINT: did you mean '{}'?",
+        o.dump_after, nearest_name(o.dump_after, kPasses));
+  }
+}
+
+// The passes of train::build_step, left after the one that is wanted.
+Graph graph_after(const OpTable& ops, Graph graph, const InspectOptions& o) {
+  passes::mark_segments(graph);
+  if (o.dump_after == "forward") return graph;
+  if (o.copies > 0) graph = passes::array(ops, graph, {.members = o.copies});
+  if (o.dump_after == "array") return graph;
+  passes::Gradients gradients = passes::differentiate(ops, std::move(graph));
+  if (o.dump_after == "autodiff") return std::move(gradients.graph);
+  passes::StepGraph step =
+      passes::accumulate(ops, std::move(gradients), o.accumulate);
+  if (o.dump_after == "accumulate") return std::move(step.graph);
+  step = passes::add_optimizer(ops, std::move(step),
+                               passes::make_optimizer(o.optimizer));
+  if (o.dump_after == "optimizer") return std::move(step.graph);
+  return passes::layout(ops, step).graph;
+}
+
+passes::StepGraph step_with(const OpTable& ops, const Graph& forward,
+                            const InspectOptions& o, const char* optimizer) {
+  return train::build_step(ops, forward,
+                           {.optimizer = passes::make_optimizer(optimizer),
+                            .members = o.copies,
+                            .micro_batches = o.accumulate});
+}
+
+void print_inputs(const Graph& graph) {
+  fmt::print("inputs\n");
+  for (ValueId id : graph.inputs()) {
+    const Value& value = graph.value(id);
+    if (value.name == passes::kMicroInput) continue;
+    fmt::print("  {:<24} {}{}\n", value.name, dtype_name(value.type.dtype),
+               shape_text(value.type.shape));
+  }
+}
+
+void print_slots(const Graph& graph, Role role, const char* title) {
+  int64_t elements = 0, bytes = 0, count = 0;
+  for (const Slot& slot : graph.slots()) {
+    if (slot.role != role) continue;
+    elements += num_elements(slot.stored_shape());
+    bytes += slot.bytes();
+    ++count;
+  }
+  if (count == 0) return;
+  fmt::print("{}: {} tensors, {} elements, {}\n", title, count, elements,
+             bytes_text(bytes));
+  for (const Slot& slot : graph.slots()) {
+    if (slot.role != role) continue;
+    fmt::print("  {:<24} {}{}\n", slot.name, dtype_name(slot.dtype),
+               shape_text(slot.stored_shape()));
+  }
+}
+
+struct SegmentRow {
+  int64_t forward = 0, backward = 0;  // nodes
+  int64_t parameter_bytes = 0;
+  int64_t kept_bytes = 0;  // activations that backward reads
+};
+
+std::vector<SegmentRow> segment_rows(const OpTable& ops, const Graph& graph,
+                                     size_t count) {
+  std::vector<SegmentRow> rows(count);
+  auto row = [&](const Node& node) -> SegmentRow* {
+    auto at = static_cast<size_t>(node.segment);
+    return node.segment >= 0 && at < rows.size() ? &rows[at] : nullptr;
+  };
+  std::set<SlotId> seen;
+  for (const Node& node : graph.nodes()) {
+    SegmentRow* r = row(node);
+    if (!r || node.phase == Phase::kUpdate) continue;
+    if (node.op == "read") {
+      const Slot& slot = graph.slot(node.slot);
+      bool fresh =
+          slot.role == Role::kParameter && seen.insert(node.slot).second;
+      if (fresh) r->parameter_bytes += slot.bytes();
+      continue;
+    }
+    ++(node.phase == Phase::kForward ? r->forward : r->backward);
+  }
+  plan::Buffers buffers = plan::find_buffers(ops, graph);
+  for (const plan::Buffer& buffer : buffers.all) {
+    if (buffer.slot != kNone || buffer.writers.empty()) continue;
+    const Node& maker = graph.node(buffer.writers[0]);
+    auto in_backward = [&](NodeId id) {
+      return graph.node(id).phase == Phase::kBackward;
+    };
+    if (maker.phase != Phase::kForward || !row(maker)) continue;
+    if (std::ranges::any_of(buffer.users, in_backward)) {
+      row(maker)->kept_bytes += buffer.bytes;
+    }
+  }
+  return rows;
+}
+
+void print_segments(const OpTable& ops, const Graph& step,
+                    const std::vector<std::string>& names) {
+  fmt::print("segments: {}\n  {:<24} {:>8} {:>9} {:>14} {:>14}\n", names.size(),
+             "", "forward", "backward", "parameters", "activations");
+  std::vector<SegmentRow> rows = segment_rows(ops, step, names.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    fmt::print("  {:<24} {:>8} {:>9} {:>14} {:>14}\n", names[i],
+               rows[i].forward, rows[i].backward,
+               bytes_text(rows[i].parameter_bytes),
+               bytes_text(rows[i].kept_bytes));
+  }
+}
+
+void print_peak(const OpTable& ops, const passes::StepGraph& step,
+                const char* optimizer, runtime::Backend& backend) {
+  int threads =
+      static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  auto workspace = runtime::measured_workspace(ops, backend, threads);
+  plan::Program program = plan::compile(ops, step, {}, workspace);
+  fmt::print("  {:<24} {} bytes ({}): slots {}, step {}\n", optimizer,
+             program.peak_bytes(), bytes_text(program.peak_bytes()),
+             bytes_text(program.device_slot_bytes()),
+             bytes_text(program.arena_bytes));
+}
+
+// Ops that an array runs once per member.
+void print_loops(const OpTable& ops, const Graph& forward) {
+  std::set<std::string> loops;
+  for (const Node& node : forward.nodes()) {
+    if (ops.at(node.op).trait == "loop") loops.insert(node.op);
+  }
+  std::string list = loops.empty() ? "none" : "";
+  for (const std::string& op : loops) list += (list.empty() ? "" : ", ") + op;
+  fmt::print("ops that an array loops over members: {}\n", list);
+}
+
+void print_summary(const OpTable& ops, const Graph& forward,
+                   const InspectOptions& o) {
+  passes::StepGraph sgd = step_with(ops, forward, o, "sgd");
+  passes::StepGraph adamw = step_with(ops, forward, o, "adamw");
+  fmt::print(
+      "model {}{}\n", o.model,
+      o.copies > 0 ? fmt::format(", an array of {} members", o.copies) : "");
+  print_inputs(sgd.graph);
+  print_slots(sgd.graph, Role::kParameter, "parameters");
+  print_slots(sgd.graph, Role::kBuffer, "buffers");
+  print_segments(ops, sgd.graph, train::segment_names(forward));
+  fmt::print("peak of a step, everything kept\n");
+  runtime::KernelTable kernels = runtime::cpu_kernels();
+  runtime::CpuBackend backend(kernels, {});
+  print_peak(ops, sgd, "sgd", backend);
+  print_peak(ops, adamw, "adamw", backend);
+  print_loops(ops, forward);
+}
+
+int run_inspect(InspectOptions o) {
+  validate(o);
+  if (o.dump_after == "array") o.copies = std::max<int64_t>(o.copies, 1);
+  OpTable ops = standard_ops();
+  Graph forward = load_model(ops, o.model, {.dtype = find_dtype(o.dtype)});
+  if (o.dump_after.empty()) {
+    print_summary(ops, forward, o);
+  } else {
+    fmt::print("{}", print_graph(graph_after(ops, std::move(forward), o)));
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Action add_inspect(CLI::App& app) {
+  auto options = std::make_shared<InspectOptions>();
+  declare(app, *options);
+  return [options] { return run_inspect(*options); };
+}
+
+}  // namespace braid::cli

@@ -1,0 +1,118 @@
+// `braid VERB ...`: reads the command line, runs the verb, and turns what it
+// throws into one message on stderr and an exit code.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+#include <new>
+
+#include "braid/base/text.h"
+#include "braid/cli/verb.h"
+#include "braid/version.h"
+#include "fmt/format.h"
+
+namespace braid::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  braid inspect 'mlp(hidden=64)' --copies 3\n"
+    "  braid step mlp --inputs batch.safetensors --steps 100 \\\n"
+    "    --optimizer adamw --set lr=1e-3 --out runs/first\n"
+    "\n"
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.\n";
+
+// The message as it is when it says who speaks; libtorch's ends where its
+// stack begins.
+std::string message_text(std::string_view what) {
+  what = what.substr(0, what.find("\nException raised from"));
+  while (what.ends_with('\n')) what.remove_suffix(1);
+  if (what.starts_with('[')) return std::string(what);
+  return fmt::format("[braid] {}", what);
+}
+
+int report(int code, std::string_view what) {
+  fmt::print(stderr, "{}\n", message_text(what));
+  return code;
+}
+
+// The verb that was chosen, or the program itself.
+const CLI::App& chosen_app(const CLI::App& app) {
+  auto verbs = app.get_subcommands();
+  return verbs.empty() ? app : *verbs.front();
+}
+
+std::vector<std::string> known_words(const CLI::App& app) {
+  std::vector<std::string> words;
+  for (const CLI::Option* option : app.get_options()) {
+    words.push_back(option->get_name());
+  }
+  for (const CLI::App* verb : app.get_subcommands({})) {
+    words.push_back(verb->get_name());
+  }
+  return words;
+}
+
+std::string command_name(const CLI::App& app) {
+  return app.get_parent() ? "braid " + app.get_name() : "braid";
+}
+
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& chosen = chosen_app(app);
+  std::vector<std::string> extra = app.remaining(true);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) && !extra.empty()) {
+    return report(
+        kUsage, fmt::format("[{}] '{}' was not expected\n"
+                            "HINT: did you mean '{}'?",
+                            command_name(chosen), extra.front(),
+                            nearest_name(extra.front(), known_words(chosen))));
+  }
+  return report(kUsage, fmt::format("[{}] {}\nHINT: see '{} --help'",
+                                    command_name(chosen), error.what(),
+                                    command_name(chosen)));
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Braid trains many models as one, and models larger than the "
+      "device.");
+  app.name("braid");
+  app.set_version_flag("--version", fmt::format("braid {}", kVersion));
+  app.set_help_flag("-h,--help", "Print this help");
+  app.footer(kExamples);
+  app.get_formatter()->column_width(32);
+  CLI::App* inspect =
+      app.add_subcommand("inspect", "Show what a model's step consists of");
+  CLI::App* step =
+      app.add_subcommand("step", "Run training steps on given tensors");
+  std::map<const CLI::App*, Action> actions{{inspect, add_inspect(*inspect)},
+                                            {step, add_step(*step)}};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& wanted) {  // help and version
+    return app.exit(wanted);
+  } catch (const CLI::ParseError& error) {
+    return report_parse_error(app, error);
+  }
+  auto verbs = app.get_subcommands();
+  if (verbs.empty()) {
+    fmt::print("{}", app.help());
+    return kUsage;
+  }
+  return actions.at(verbs.front())();
+}
+
+}  // namespace
+}  // namespace braid::cli
+
+int main(int argc, char** argv) {
+  using namespace braid::cli;
+  try {
+    return run(argc, argv);
+  } catch (const std::invalid_argument& error) {
+    return report(kUsage, error.what());
+  } catch (const std::bad_alloc&) {
+    return report(kFailed, "[memory] this machine has no more memory to give");
+  } catch (const std::exception& error) {
+    return report(kFailed, error.what());
+  }
+}

@@ -1,0 +1,32 @@
+// Members files: one YAML map per member of an array.
+//
+//   - {seed: 1, lr: 1e-3}
+//   - {seed: 2, lr: 3e-3, init: a.safetensors, inputs: b.safetensors}
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "braid/cli/settings.h"
+
+namespace braid::cli {
+
+// What one member says about itself. Empty paths: as on the command line.
+struct MemberEntry {
+  int64_t seed = 0;
+  std::filesystem::path init = {};
+  std::filesystem::path inputs = {};
+  std::vector<Setting> settings = {};
+};
+
+// Keys that are no settings.
+const std::vector<std::string>& member_keys();
+
+// At least one member. Relative paths begin at the file's own folder; a
+// member without a seed gets `seed`.
+std::vector<MemberEntry> read_members(const std::filesystem::path& path,
+                                      int64_t seed);
+
+}  // namespace braid::cli

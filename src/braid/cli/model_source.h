@@ -1,0 +1,28 @@
+// MODEL on the command line: a built-in name with sizes, or a graph file.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "braid/io/safetensors.h"
+#include "braid/ops/op.h"
+
+namespace braid::cli {
+
+// What the forward graph is made for, where the name leaves it open.
+struct ModelHints {
+  std::optional<DType> dtype = {};              // of --dtype
+  const io::SafetensorsFile* inputs = nullptr;  // tell sizes and dtype
+  const io::SafetensorsFile* init = nullptr;    // tells the dtype, too
+  int64_t micro_batches = 1;                    // the batch is cut into these
+};
+
+// The forward graph, with one number as its output "loss". Sizes written in
+// the name come before those that the inputs tell.
+Graph load_model(const OpTable& ops, const std::string& text,
+                 const ModelHints& hints);
+
+// Inputs in words, for hints: "x[batch, features] float, y[batch] i64".
+std::string inputs_in_words(const std::string& text, const Graph& forward);
+
+}  // namespace braid::cli

@@ -1,0 +1,123 @@
+#include "braid/cli/model_state.h"
+
+#include <algorithm>
+#include <set>
+
+#include "braid/base/error.h"
+#include "braid/base/rng.h"
+
+namespace braid::cli {
+namespace {
+
+std::vector<std::string> all_names(const Slot& slot) {
+  std::vector<std::string> names{slot.name};
+  names.insert(names.end(), slot.aliases.begin(), slot.aliases.end());
+  return names;
+}
+
+std::string type_text(DType dtype, const Shape& shape) {
+  return fmt::format("{}{}", dtype_name(dtype), shape_text(shape));
+}
+
+// The tensors that a file has for a slot, under any of its names.
+std::vector<const io::TensorBytes*> tensors_for(const io::SafetensorsFile& file,
+                                                const Slot& slot) {
+  std::vector<const io::TensorBytes*> found;
+  for (const std::string& name : all_names(slot)) {
+    if (const io::TensorBytes* tensor = file.find(name)) {
+      found.push_back(tensor);
+    }
+  }
+  return found;
+}
+
+std::string problem_of(const io::SafetensorsFile& file, const Slot& slot) {
+  auto found = tensors_for(file, slot);
+  std::string expected = type_text(slot.dtype, slot.shape);
+  if (found.empty()) {
+    return fmt::format("\n  {}: missing, expected {}", slot.name, expected);
+  }
+  for (const io::TensorBytes* tensor : found) {
+    if (tensor->dtype != slot.dtype || tensor->shape != slot.shape) {
+      return fmt::format("\n  {}: expected {}, got {}", tensor->name, expected,
+                         type_text(tensor->dtype, tensor->shape));
+    }
+    if (!std::ranges::equal(tensor->bytes, found[0]->bytes)) {
+      return fmt::format("\n  {}: tied to {}, but not equal", tensor->name,
+                         found[0]->name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_of_model(const Slot& slot) {
+  return slot.role == Role::kParameter || slot.role == Role::kBuffer;
+}
+
+InitFile::InitFile(const std::filesystem::path& path)
+    : name_(path.string()), file_(io::SafetensorsFile::open(path)) {}
+
+void InitFile::check(const std::vector<Slot>& slots) const {
+  std::string problems;
+  std::set<std::string> known;
+  for (const Slot& slot : slots) {
+    if (!is_of_model(slot)) continue;
+    problems += problem_of(file_, slot);
+    for (const std::string& name : all_names(slot)) known.insert(name);
+  }
+  for (const std::string& name : file_.names()) {
+    if (known.contains(name)) continue;
+    problems += fmt::format("\n  {}: not a tensor of the model", name);
+  }
+  if (!problems.empty()) {
+    fail_usage("[init] {} does not fit the model:{}", name_, problems);
+  }
+}
+
+void InitFile::apply(runtime::State& state, int64_t member) const {
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    const Slot& slot = state.slots()[i];
+    if (!is_of_model(slot)) continue;
+    state.write_member(static_cast<SlotId>(i), member,
+                       tensors_for(file_, slot).at(0)->bytes);
+  }
+}
+
+uint64_t InitFile::fingerprint() const {
+  uint64_t sum = 0;
+  for (const io::TensorBytes& tensor : file_.tensors()) {
+    std::string_view text(reinterpret_cast<const char*>(tensor.bytes.data()),
+                          tensor.bytes.size());
+    sum = mix_bits(mix_bits(sum, stable_hash(tensor.name)), stable_hash(text));
+  }
+  return sum;
+}
+
+void TensorList::add(const std::string& name, DType dtype, Shape shape,
+                     std::vector<std::byte> bytes) {
+  storage_.push_back(std::move(bytes));
+  tensors_.push_back({name, dtype, std::move(shape), storage_.back()});
+}
+
+void TensorList::add_slot(const Slot& slot, Shape shape,
+                          std::vector<std::byte> bytes) {
+  storage_.push_back(std::move(bytes));
+  for (const std::string& name : all_names(slot)) {
+    tensors_.push_back({name, slot.dtype, shape, storage_.back()});
+  }
+}
+
+TensorList member_state(const runtime::State& state, int64_t member) {
+  TensorList list;
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    const Slot& slot = state.slots()[i];
+    if (!is_of_model(slot)) continue;
+    list.add_slot(slot, slot.shape,
+                  state.read_member(static_cast<SlotId>(i), member));
+  }
+  return list;
+}
+
+}  // namespace braid::cli

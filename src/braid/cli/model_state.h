@@ -1,0 +1,55 @@
+// The model's part of a State (parameters and buffers) to and from safetensors
+// files, by PyTorch names; a tied tensor stands there under each of its names.
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "braid/graph/graph.h"
+#include "braid/io/safetensors.h"
+#include "braid/runtime/state.h"
+
+namespace braid::cli {
+
+// Whether a slot is part of a PyTorch state dict.
+bool is_of_model(const Slot& slot);
+
+// A file of initial parameters and buffers, with the name it has in errors.
+class InitFile {
+ public:
+  explicit InitFile(const std::filesystem::path& path);
+
+  // Everything that is missing, unknown or of another type, in one error.
+  void check(const std::vector<Slot>& slots) const;
+  // Writes into one member of a checked state.
+  void apply(runtime::State& state, int64_t member) const;
+
+  const io::SafetensorsFile& file() const { return file_; }
+  // Equal contents have equal numbers.
+  uint64_t fingerprint() const;
+
+ private:
+  std::string name_;
+  io::SafetensorsFile file_;
+};
+
+// Tensors together with their bytes, ready to be written.
+class TensorList {
+ public:
+  void add(const std::string& name, DType dtype, Shape shape,
+           std::vector<std::byte> bytes);
+  // The same bytes under all names of a slot.
+  void add_slot(const Slot& slot, Shape shape, std::vector<std::byte> bytes);
+  const std::vector<io::TensorBytes>& tensors() const { return tensors_; }
+
+ private:
+  std::deque<std::vector<std::byte>> storage_;
+  std::vector<io::TensorBytes> tensors_;
+};
+
+// Parameters and buffers of one member.
+TensorList member_state(const runtime::State& state, int64_t member);
+
+}  // namespace braid::cli

@@ -1,0 +1,75 @@
+#include "braid/cli/plan_file.h"
+
+#include <algorithm>
+
+#include "braid/base/error.h"
+#include "braid/base/text.h"
+#include "braid/cli/numbers.h"
+#include "braid/cli/yaml_file.h"
+
+namespace braid::cli {
+namespace {
+
+int read_depth(const YamlFile& file, const YAML::Node& node) {
+  std::string text = file.text(node, "depth");
+  auto depth = parse_whole(text);
+  if (!depth || *depth < 0 || *depth > 64) {
+    file.fail(node, fmt::format("'depth' is a whole number from 0 to 64, "
+                                "not '{}'",
+                                text));
+  }
+  return static_cast<int>(*depth);
+}
+
+plan::Decision read_decision(const YamlFile& file, const YAML::Node& node,
+                             const std::string& name) {
+  try {
+    return plan::parse_decision(file.text(node, name));
+  } catch (const std::invalid_argument& error) {
+    std::string problem = error.what();
+    size_t end = problem.starts_with('[') ? problem.find("] ") : problem.npos;
+    file.fail(node, end == problem.npos ? problem : problem.substr(end + 2));
+  }
+}
+
+void read_segments(const YamlFile& file, const YAML::Node& map,
+                   const std::vector<std::string>& names, plan::Plan& plan) {
+  std::vector<std::string> keys = file.keys(map, "'segments'");
+  if (map["default"]) {
+    plan.segments.assign(names.size(),
+                         read_decision(file, map["default"], "default"));
+  }
+  for (const std::string& key : keys) {
+    if (key == "default") continue;
+    auto at = std::find(names.begin(), names.end(), key);
+    if (at == names.end()) {
+      file.fail(map[key], fmt::format("the model has no segment '{}'", key),
+                fmt::format("did you mean '{}'?", nearest_name(key, names)));
+    }
+    plan.segments[static_cast<size_t>(at - names.begin())] =
+        read_decision(file, map[key], key);
+  }
+}
+
+}  // namespace
+
+plan::Plan read_plan(const std::filesystem::path& path,
+                     const std::vector<std::string>& segments) {
+  YamlFile file("plan", path);
+  plan::Plan plan = plan::keep_all(segments.size());
+  for (const std::string& key : file.keys(file.root(), "a plan")) {
+    const YAML::Node& node = file.root()[key];
+    if (key == "depth") {
+      plan.depth = read_depth(file, node);
+    } else if (key == "segments") {
+      read_segments(file, node, segments, plan);
+    } else {
+      file.fail(node, fmt::format("unknown key '{}'", key),
+                fmt::format("did you mean '{}'?",
+                            nearest_name(key, {"depth", "segments"})));
+    }
+  }
+  return plan;
+}
+
+}  // namespace braid::cli

@@ -1,0 +1,245 @@
+#include "braid/cli/step_job.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <thread>
+
+#include "braid/base/bytes.h"
+#include "braid/base/error.h"
+#include "braid/base/rng.h"
+#include "braid/cli/device.h"
+#include "braid/cli/members_file.h"
+#include "braid/cli/model_source.h"
+#include "braid/cli/plan_file.h"
+#include "braid/cli/settings.h"
+#include "braid/graph/text.h"
+
+namespace braid::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+
+int64_t read_limit(const std::string& text) {
+  if (text.empty()) return kNoLimit;
+  try {
+    return parse_bytes(text);
+  } catch (const std::invalid_argument&) {
+    fail_usage(
+        "[braid step] --memory-limit: '{}' is no byte count\n"
+        "HINT: write a number with an optional unit: 512MiB, 4GiB",
+        text);
+  }
+}
+
+int read_threads(int64_t threads) {
+  if (threads > 0) return static_cast<int>(threads);
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+// Files that several members may name are opened once.
+class FileCache {
+ public:
+  const io::SafetensorsFile& inputs(const std::filesystem::path& path) {
+    auto& file = inputs_[path.string()];
+    if (!file) {
+      file = std::make_unique<io::SafetensorsFile>(
+          io::SafetensorsFile::open(path));
+    }
+    return *file;
+  }
+  std::shared_ptr<const InitFile> init(const std::filesystem::path& path) {
+    if (path.empty()) return nullptr;
+    auto& file = inits_[path.string()];
+    if (!file) file = std::make_shared<InitFile>(path);
+    return file;
+  }
+
+ private:
+  std::map<std::string, std::unique_ptr<io::SafetensorsFile>> inputs_;
+  std::map<std::string, std::shared_ptr<const InitFile>> inits_;
+};
+
+// Members as the file and the command line together describe them.
+std::vector<MemberEntry> read_entries(const StepOptions& o) {
+  std::vector<MemberEntry> entries{{.seed = o.seed}};
+  if (!o.members.empty()) entries = read_members(o.members, o.seed);
+  for (size_t k = 0; k < entries.size(); ++k) {
+    MemberEntry& entry = entries[k];
+    if (entry.init.empty()) entry.init = o.init;
+    if (entry.inputs.empty() && o.inputs.empty()) {
+      fail_usage("[members] member {} has no inputs, and there is no --inputs",
+                 k);
+    }
+  }
+  return entries;
+}
+
+// One file for all, or each member's own.
+std::vector<InputFile> open_inputs(const std::vector<MemberEntry>& entries,
+                                   const StepOptions& o, FileCache& files) {
+  auto shares = [](const MemberEntry& e) { return e.inputs.empty(); };
+  if (std::ranges::all_of(entries, shares)) {
+    return {{o.inputs, &files.inputs(o.inputs)}};
+  }
+  std::vector<InputFile> list;
+  for (const MemberEntry& entry : entries) {
+    std::filesystem::path path = entry.inputs;
+    if (shares(entry)) path = o.inputs;
+    list.push_back({path.string(), &files.inputs(path)});
+  }
+  return list;
+}
+
+// A value that is part of the graph is there for all members or none.
+void share_with_array(passes::Optimizer& optimizer, const Setting& setting,
+                      double value) {
+  if (setting.name == "nesterov") {
+    fail_usage(
+        "[set] {}: 'nesterov' is one for all members\n"
+        "HINT: use --set nesterov=true",
+        setting.where);
+  }
+  if (setting.name == "clip_norm" && !optimizer.clip) {
+    passes::set_option(optimizer, "clip_norm",
+                       std::numeric_limits<double>::infinity());
+  }
+  if (setting.name == "skip_nonfinite" && value != 0) {
+    passes::set_option(optimizer, "skip_nonfinite", 1);
+  }
+}
+
+// Reads --set and the members' settings; completes `optimizer`.
+std::vector<JobMember> read_values(const StepOptions& o, const Graph& forward,
+                                   const std::vector<MemberEntry>& entries,
+                                   passes::Optimizer& optimizer) {
+  KnownValues known(optimizer, forward);
+  JobMember base;
+  for (const std::string& text : o.set) {
+    Setting setting = parse_setting(text);
+    double value = known.read(setting);
+    if (known.is_of_optimizer(setting.name)) {
+      passes::set_option(optimizer, setting.name, value);
+    } else {
+      base.values.emplace_back(setting.name, value);
+    }
+  }
+  std::vector<JobMember> members;
+  for (const MemberEntry& entry : entries) {
+    JobMember& member = members.emplace_back(base);
+    member.seed = entry.seed;
+    for (const Setting& setting : entry.settings) {
+      double value = known.read(setting, member_keys());
+      share_with_array(optimizer, setting, value);
+      if (setting.name == "skip_nonfinite") continue;
+      member.values.emplace_back(setting.name, value);
+    }
+  }
+  return members;
+}
+
+std::string hex(uint64_t number) { return fmt::format("{:016x}", number); }
+
+std::string optimizer_text(const passes::Optimizer& optimizer) {
+  std::string text = optimizer.kind;
+  for (const auto& [name, value] : optimizer.hyper) {
+    text += fmt::format(" {}={}", name, value);
+  }
+  if (optimizer.nesterov) text += " nesterov";
+  if (optimizer.skip_nonfinite) text += " skip_nonfinite";
+  return text;
+}
+
+Json member_json(const JobMember& member) {
+  std::string values;
+  for (const auto& [name, value] : member.values) {
+    values += fmt::format("{}{}={}", values.empty() ? "" : " ", name, value);
+  }
+  return {{"seed", member.seed},
+          {"init", member.init ? hex(member.init->fingerprint()) : "seed"},
+          {"values", values}};
+}
+
+Json arguments_json(const StepJob& job) {
+  Json members = Json::array();
+  for (const JobMember& member : job.members) {
+    members.push_back(member_json(member));
+  }
+  return {{"format", 1},
+          {"model", hex(stable_hash(print_graph(job.forward)))},
+          {"inputs", hex(job.feed.fingerprint())},
+          {"optimizer", optimizer_text(job.trainer.optimizer)},
+          {"accumulate", job.trainer.micro_batches},
+          {"threads", job.trainer.threads},
+          {"device", job.device},
+          {"array", job.is_array()},
+          {"members", members}};
+}
+
+}  // namespace
+
+bool StepJob::has_limit() const { return limit_bytes != kNoLimit; }
+
+StepJob read_job(const OpTable& ops, const StepOptions& o) {
+  o.validate();
+  int64_t limit_bytes = read_limit(o.memory_limit);
+  std::string device = device_name(o.device);
+  passes::Optimizer optimizer = passes::make_optimizer(o.optimizer);
+  std::vector<MemberEntry> entries = read_entries(o);
+  FileCache files;
+  std::vector<InputFile> inputs = open_inputs(entries, o, files);
+  auto first_init = files.init(entries[0].init);
+  Graph forward =
+      load_model(ops, o.model,
+                 {.dtype = find_dtype(o.dtype),
+                  .inputs = inputs[0].file,
+                  .init = first_init ? &first_init->file() : nullptr,
+                  .micro_batches = o.accumulate});
+  check_inputs(forward, inputs, o.accumulate,
+               "the model takes " + inputs_in_words(o.model, forward));
+  std::vector<JobMember> members = read_values(o, forward, entries, optimizer);
+  for (size_t k = 0; k < members.size(); ++k) {
+    members[k].init = files.init(entries[k].init);
+    if (members[k].init) members[k].init->check(forward.slots());
+  }
+  train::TrainerOptions trainer{.optimizer = std::move(optimizer),
+                                .micro_batches = o.accumulate,
+                                .threads = read_threads(o.threads)};
+  if (!o.members.empty()) {
+    trainer.members = static_cast<int64_t>(members.size());
+    if (inputs.size() == 1) trainer.shared_inputs = input_names(forward);
+  }
+  if (!o.plan.empty()) {
+    trainer.plan = read_plan(o.plan, train::segment_names(forward));
+  }
+  Feed feed(forward, inputs, o.accumulate);
+  StepJob job{.forward = std::move(forward),
+              .trainer = std::move(trainer),
+              .members = std::move(members),
+              .feed = std::move(feed),
+              .device = device,
+              .limit_bytes = limit_bytes,
+              .steps = *o.steps,
+              .checkpoint_every = o.checkpoint_every,
+              .arguments = {}};
+  job.arguments = arguments_json(job);
+  return job;
+}
+
+void initialise(const StepJob& job, train::Trainer& trainer) {
+  std::vector<int64_t> seeds;
+  for (const JobMember& member : job.members) seeds.push_back(member.seed);
+  trainer.initialise(seeds);
+  for (size_t k = 0; k < job.members.size(); ++k) {
+    const JobMember& member = job.members[k];
+    auto id = static_cast<int64_t>(k);
+    if (member.init) member.init->apply(trainer.state(), id);
+    for (const auto& [name, value] : member.values) {
+      trainer.set_hyper(id, name, value);
+    }
+  }
+}
+
+}  // namespace braid::cli

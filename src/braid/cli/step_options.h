@@ -1,0 +1,33 @@
+// Options of `braid step`, as they were written.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace braid::cli {
+
+struct StepOptions {
+  std::string model;      // built-in name with sizes, or a graph file
+  std::string inputs;     // safetensors file
+  std::string optimizer;  // kind
+  std::vector<std::string> set = {};  // NAME=VALUE
+  std::string members;                // YAML file; empty: one model
+  std::string plan;   // YAML file; empty: chosen to fit the limit
+  std::string init;   // safetensors file; empty: by the seed
+  std::string dtype;  // f32, f64; empty: as the inputs
+  std::string device = "cpu";
+  std::string memory_limit;  // bytes; empty: none
+  std::string out;
+  std::optional<int64_t> steps;
+  int64_t seed = 0;
+  int64_t threads = 0;           // 0: as many as the machine has
+  int64_t accumulate = 1;        // micro-batches
+  int64_t checkpoint_every = 0;  // 0: no checkpoints
+
+  // Throws on what is missing or out of range.
+  void validate() const;
+};
+
+}  // namespace braid::cli

@@ -1,0 +1,25 @@
+// A verb of the command line: one file declares its options and what it does.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace braid::cli {
+
+// Exit codes of the program.
+inline constexpr int kOk = 0;
+inline constexpr int kFailed = 1;  // the world: a file, a device, a limit
+inline constexpr int kUsage = 2;   // the command line, or a file it names
+inline constexpr int kInterrupted = 130;
+
+// What a verb does once its options were read; returns an exit code. Throws
+// std::invalid_argument for kUsage, anything else for kFailed.
+using Action = std::function<int()>;
+
+Action add_inspect(CLI::App& app);
+Action add_step(CLI::App& app);
+
+}  // namespace braid::cli
