@@ -17,7 +17,7 @@ namespace braid::parity {
 
 // How an input is filled.
 struct Arg {
-  enum class Kind { kFloat, kPositive, kIndex, kMissing };
+  enum class Kind { kFloat, kPositive, kIndex, kBool, kMissing };
   Shape shape = {};
   Kind kind = Kind::kFloat;
   int64_t limit = 0;  // of an index
@@ -29,6 +29,7 @@ inline Arg positive(Shape shape) {
 inline Arg index(Shape shape, int64_t limit) {
   return {std::move(shape), Arg::Kind::kIndex, limit};
 }
+inline Arg mask(Shape shape) { return {std::move(shape), Arg::Kind::kBool}; }
 inline Arg missing() { return {{}, Arg::Kind::kMissing}; }
 
 using Tensors = std::vector<at::Tensor>;

@@ -26,6 +26,15 @@ bool is_float(const Arg& arg) {
   return arg.kind == Arg::Kind::kFloat || arg.kind == Arg::Kind::kPositive;
 }
 
+// A result without a gradient beside a loss that has nothing to do with it.
+Graph forward_only(Graph graph, Var y, DType dtype) {
+  y.graph = &graph;
+  graph.add_output("y", apply("copy", {y}).id);
+  Var unused = read(graph, graph.add_slot({.name = "unused", .dtype = dtype}));
+  graph.add_output("loss", mul(unused, unused).id);
+  return graph;
+}
+
 // loss = sum(y * weights), y as an output of its own.
 Graph build_graph(const OpTable& ops, const Row& row, DType dtype) {
   Graph graph(ops);
@@ -39,11 +48,13 @@ Graph build_graph(const OpTable& ops, const Row& row, DType dtype) {
                                                    .dtype = dtype,
                                                    .shape = arg.shape})));
     } else {
-      inputs.push_back(input(graph, input_name(i), {DType::kInt64, arg.shape}));
+      DType type = arg.kind == Arg::Kind::kBool ? DType::kBool : DType::kInt64;
+      inputs.push_back(input(graph, input_name(i), {type, arg.shape}));
     }
   }
   Var y = row.build ? row.build(inputs) : apply(row.op, inputs, row.attrs);
-  Var weights = input(graph, "weights", {dtype, y.shape()});
+  if (!is_floating(y.dtype())) return forward_only(std::move(graph), y, dtype);
+  Var weights = input(graph, "weights", {y.dtype(), y.shape()});
   Ints dims;
   for (int64_t d = 0; d < y.rank(); ++d) dims.push_back(d);
   graph.add_output("y", apply("copy", {y}).id);
@@ -79,6 +90,9 @@ Tensors random_inputs(const Row& row, DType dtype, int64_t seed) {
         inputs.push_back(at::randint(arg.limit, arg.shape, random,
                                      options.dtype(at::kLong)));
         break;
+      case Arg::Kind::kBool:
+        inputs.push_back(at::rand(arg.shape, random, options) < 0.6);
+        break;
       case Arg::Kind::kMissing: inputs.emplace_back(); break;
     }
     if (is_float(arg)) {
@@ -90,6 +104,7 @@ Tensors random_inputs(const Row& row, DType dtype, int64_t seed) {
 
 at::Tensor random_weights(const Row& row, const Tensors& inputs) {
   at::Tensor y = row.reference(inputs);
+  if (!y.is_floating_point()) return at::zeros(y.sizes());
   at::Generator random = at::detail::createCPUGenerator(7);
   return at::randn(y.sizes(), random, at::TensorOptions(at::kDouble))
       .to(y.scalar_type());
@@ -154,7 +169,9 @@ std::vector<Results> run_braid(const Row& row,
   trainer.executor().tap_gradients(
       [&](SlotId slot, std::span<const std::byte> bytes) {
         const Slot& s = trainer.state().slots()[static_cast<size_t>(slot)];
-        split(s.name, from_bytes(bytes, s.stored_shape(), dtype));
+        if (s.name != "unused") {
+          split(s.name, from_bytes(bytes, s.stored_shape(), s.dtype));
+        }
       });
   trainer.step([&](int64_t, ValueId id) {
     const at::Tensor& t = feeds.at(trainer.graph().value(id).name);
@@ -162,7 +179,8 @@ std::vector<Results> run_braid(const Row& row,
   });
   ValueId y = trainer.graph().find_output("y");
   split("y", from_bytes(trainer.executor().output("y"),
-                        trainer.graph().value(y).type.shape, dtype));
+                        trainer.graph().value(y).type.shape,
+                        trainer.graph().value(y).type.dtype));
   return results;
 }
 

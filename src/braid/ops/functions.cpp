@@ -100,6 +100,11 @@ Var cat(const std::vector<Var>& xs, int64_t dim) {
   return apply("cat", xs, {{"dim", dim}});
 }
 
+Var cast(Var x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  return apply("to", {x}, {{"dtype", std::string(dtype_name(dtype))}});
+}
+
 Var full_like(Var like, Shape shape, double value) {
   return apply("full", {like}, {{"shape", std::move(shape)}, {"value", value}});
 }

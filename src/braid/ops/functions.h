@@ -36,6 +36,9 @@ Var slice(Var x, int64_t dim, int64_t start, int64_t end, int64_t step = 1);
 Var select(Var x, int64_t dim, int64_t index);
 Var cat(const std::vector<Var>& xs, int64_t dim);
 
+// The same values in another type; gradients flow between float types.
+Var cast(Var x, DType dtype);
+
 // A constant, typed and on the graph of `like`.
 Var full_like(Var like, Shape shape, double value);
 

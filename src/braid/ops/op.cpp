@@ -24,6 +24,11 @@ void NodeView::fail_text(const std::string& text) const {
   fail_usage("[{}{}] {}", node_.op, where, text);
 }
 
+Var VjpContext::grad(size_t i) {
+  if (!grads_[i]) grads_[i] = full_like(out(i), out(i).shape(), 0);
+  return grads_[i];
+}
+
 Var ArrayContext::rows(size_t input) {
   if (!has(input)) return {};
   Var x = leading(input);

@@ -70,8 +70,9 @@ class VjpContext {
   }
   Var in(size_t i) { return has(i) ? Var{&graph_, node_.inputs[i]} : Var{}; }
   Var out(size_t i) { return {&graph_, node_.outputs[i]}; }
-  // Gradient of an output; empty when nothing depends on it.
-  Var grad(size_t i) const { return grads_[i]; }
+  // Gradient of an output; zeros when nothing depends on it.
+  Var grad(size_t i);
+  bool has_grad(size_t i) const { return static_cast<bool>(grads_[i]); }
   bool needs(size_t i) const { return i < needs_.size() && needs_[i]; }
   // States the gradient of an input; its type must be the input's.
   void give(size_t i, Var gradient) { given_[i] = gradient; }

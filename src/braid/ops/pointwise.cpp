@@ -1,5 +1,6 @@
 // Pointwise arithmetic and activations. Two operands broadcast as in NumPy;
 // gradients of a broadcast operand are summed back to its shape.
+#include "braid/base/promote.h"
 #include "braid/ops/families.h"
 #include "braid/ops/functions.h"
 #include "braid/ops/traits.h"
@@ -8,16 +9,13 @@ namespace braid {
 namespace {
 
 std::vector<ValueType> broadcast_shape(const NodeView& v) {
-  if (v.dtype(0) != v.dtype(1)) {
-    v.fail("operands are {} and {}; both must have one type",
-           dtype_name(v.dtype(0)), dtype_name(v.dtype(1)));
-  }
-  return {{v.dtype(0),
+  return {{promote(v.dtype(0), v.rank(0) == 0, v.dtype(1), v.rank(1) == 0),
            broadcast_shapes(v.shape(0), v.shape(1), v.node().op.c_str())}};
 }
 
+// The gradient of a broadcast or promoted operand, brought back to its type.
 void give_summed(VjpContext& c, size_t i, Var gradient) {
-  c.give(i, sum_to(gradient, c.in(i).shape()));
+  c.give(i, cast(sum_to(gradient, c.in(i).shape()), c.in(i).dtype()));
 }
 
 Op unary(std::string name, std::string summary,

@@ -279,6 +279,18 @@ void add_shape_ops(OpTable& table) {
              .vjp = [](VjpContext& c) { c.give(0, c.grad(0)); },
              .array = array_pointwise,
              .trait = "pointwise"});
+  table.add(
+      {.name = "to",
+       .summary = "the same values in another type",
+       .shape = [](const NodeView& v) -> std::vector<ValueType> {
+         auto dtype = find_dtype(v.attrs().text("dtype"));
+         if (!dtype) v.fail("unknown type '{}'", v.attrs().text("dtype"));
+         return {{*dtype, v.shape(0)}};
+       },
+       .vjp =
+           [](VjpContext& c) { c.give(0, cast(c.grad(0), c.in(0).dtype())); },
+       .array = array_pointwise,
+       .trait = "pointwise"});
   table.add({.name = "full",
              .summary = "a constant of the type of its input",
              .shape = [](const NodeView& v) -> std::vector<ValueType> {

@@ -28,6 +28,7 @@ void add_aten_shape(KernelTable& table, at::Device device) {
     table.add(op, aten_kernel(device, std::move(body)));
   };
   add("copy", [](Bound& b) { b.out[0].copy_(b.in[0]); });
+  add("to", [](Bound& b) { b.out[0].copy_(b.in[0]); });
   add("assign", [](Bound& b) { b.out[0].copy_(b.in[0]); });
   add("accumulate", accumulate);
   add("full", [](Bound& b) { b.out[0].fill_(b.attrs().number("value")); });
