@@ -75,6 +75,15 @@ class Compiler {
     return ops_.at(node.op).updates &&
            decision(node.segment).update == Update::kHost;
   }
+  bool is_made_on_host(ValueId value) const {
+    NodeId producer = graph_.value(value).producer;
+    return producer != kNone && runs_on_host(graph_.node(producer));
+  }
+  // Whether an assignment takes its value from an update on the host.
+  bool is_made_on_host(const Node& assign) const {
+    NodeId maker = graph_.value(assign.inputs[0]).producer;
+    return maker != kNone && runs_on_host(graph_.node(maker));
+  }
   size_t stage_of(NodeId node) const {
     return stage_of_node_[static_cast<size_t>(node)];
   }
@@ -215,7 +224,12 @@ void Compiler::place_buffers() {
     if (buffer.slot != kNone) {
       if (!is_spilled(buffer.slot)) continue;
       for (NodeId user : buffer.users) {
-        if (!runs_on_host(graph_.node(user))) slot_place(buffer.slot, user);
+        const Node& node = graph_.node(user);
+        if (runs_on_host(node) ||
+            is_assigned_in_place(graph_, buffers_, node)) {
+          continue;
+        }
+        slot_place(buffer.slot, user);
       }
       continue;
     }
@@ -470,7 +484,9 @@ void Compiler::close_stage(size_t p) {
   }
   for (NodeId id = stage.begin; id < stage.end; ++id) {
     const Node& node = graph_.node(id);
-    if (!ops_.at(node.op).writes_slot) continue;
+    if (!ops_.at(node.op).writes_slot || is_made_on_host(node.inputs[0])) {
+      continue;
+    }
     auto fetched = fetched_slot_.find({node.slot, p});
     if (fetched == fetched_slot_.end()) continue;
     evict(fetched->second, host_slot_.at(node.slot), p);

@@ -131,6 +131,20 @@ std::vector<Row> shape_rows() {
           },
           "twice the same"),
       built(
+          "to", {{{3, 4}}},
+          [](const Vars& v) {
+            Var wide = cast(v[0], DType::kFloat64);
+            return mul(wide, wide);
+          },
+          [](const Tensors& t) {
+            return t[0].to(at::kDouble) * t[0].to(at::kDouble);
+          },
+          "wider"),
+      built(
+          "mul", {index({3, 4}, 5), {{3, 4}}},
+          [](const Vars& v) { return mul(v[0], v[1]); },
+          [](const Tensors& t) { return t[0] * t[1]; }, "integer"),
+      built(
           "full", {{{2, 3}}},
           [](const Vars& v) { return add(v[0], full_like(v[0], {3}, 1.5)); },
           [](const Tensors& t) { return t[0] + 1.5; }, "added"),
