@@ -79,11 +79,6 @@ class Compiler {
     NodeId producer = graph_.value(value).producer;
     return producer != kNone && runs_on_host(graph_.node(producer));
   }
-  // Whether an assignment takes its value from an update on the host.
-  bool is_made_on_host(const Node& assign) const {
-    NodeId maker = graph_.value(assign.inputs[0]).producer;
-    return maker != kNone && runs_on_host(graph_.node(maker));
-  }
   size_t stage_of(NodeId node) const {
     return stage_of_node_[static_cast<size_t>(node)];
   }
