@@ -55,6 +55,17 @@ std::vector<Row> conv_rows();
 std::vector<Row> norm_rows();
 std::vector<Row> attention_rows();
 std::vector<Row> loss_rows();
+std::vector<Row> activation_rows();
+std::vector<Row> math_rows();
+std::vector<Row> compare_rows();
+std::vector<Row> softmax_rows();
+std::vector<Row> sort_rows();
+std::vector<Row> index_rows();
+std::vector<Row> pad_rows();
+std::vector<Row> arrange_rows();
+std::vector<Row> factory_rows();
+std::vector<Row> upsample_rows();
+std::vector<Row> rnn_rows();
 
 std::vector<Row> all_rows();
 

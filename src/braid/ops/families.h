@@ -16,6 +16,17 @@ void add_embedding_ops(OpTable& table);
 void add_attention_ops(OpTable& table);
 void add_dropout_ops(OpTable& table);
 void add_loss_ops(OpTable& table);
+void add_activation_ops(OpTable& table);
+void add_math_ops(OpTable& table);
+void add_compare_ops(OpTable& table);
+void add_softmax_ops(OpTable& table);
+void add_sort_ops(OpTable& table);
+void add_index_ops(OpTable& table);
+void add_pad_ops(OpTable& table);
+void add_arrange_ops(OpTable& table);
+void add_factory_ops(OpTable& table);
+void add_upsample_ops(OpTable& table);
+void add_rnn_ops(OpTable& table);
 void add_slot_ops(OpTable& table);
 void add_optimizer_ops(OpTable& table);
 

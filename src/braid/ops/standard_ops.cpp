@@ -15,6 +15,17 @@ OpTable standard_ops() {
   add_attention_ops(table);
   add_dropout_ops(table);
   add_loss_ops(table);
+  add_activation_ops(table);
+  add_math_ops(table);
+  add_compare_ops(table);
+  add_softmax_ops(table);
+  add_sort_ops(table);
+  add_index_ops(table);
+  add_pad_ops(table);
+  add_arrange_ops(table);
+  add_factory_ops(table);
+  add_upsample_ops(table);
+  add_rnn_ops(table);
   add_slot_ops(table);
   add_optimizer_ops(table);
   return table;

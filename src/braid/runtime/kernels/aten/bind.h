@@ -56,6 +56,17 @@ void add_aten_conv(KernelTable& table, at::Device device);
 void add_aten_norm(KernelTable& table, at::Device device);
 void add_aten_attention(KernelTable& table, at::Device device);
 void add_aten_loss(KernelTable& table, at::Device device);
+void add_aten_activation(KernelTable& table, at::Device device);
+void add_aten_math(KernelTable& table, at::Device device);
+void add_aten_compare(KernelTable& table, at::Device device);
+void add_aten_softmax(KernelTable& table, at::Device device);
+void add_aten_sort(KernelTable& table, at::Device device);
+void add_aten_index(KernelTable& table, at::Device device);
+void add_aten_pad(KernelTable& table, at::Device device);
+void add_aten_arrange(KernelTable& table, at::Device device);
+void add_aten_factory(KernelTable& table, at::Device device);
+void add_aten_upsample(KernelTable& table, at::Device device);
+void add_aten_rnn(KernelTable& table, at::Device device);
 void add_aten_optimizer(KernelTable& table, at::Device device);
 
 // All of the above.
