@@ -32,4 +32,26 @@ std::string nearest_name(std::string_view wanted,
   return best == names.end() ? std::string() : *best;
 }
 
+bool fits_pattern(std::string_view name, std::string_view pattern) {
+  // Where to go on when what follows the last '*' does not fit.
+  size_t star = pattern.npos, resume = 0;
+  size_t n = 0, p = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n]) &&
+        pattern[p] != '*') {
+      ++n, ++p;
+    } else if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (star != pattern.npos) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
 }  // namespace braid

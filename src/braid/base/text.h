@@ -11,4 +11,8 @@ namespace braid {
 std::string nearest_name(std::string_view wanted,
                          const std::vector<std::string>& names);
 
+// Whether a name fits a pattern in which '*' stands for any text and '?' for
+// any one character.
+bool fits_pattern(std::string_view name, std::string_view pattern);
+
 }  // namespace braid

@@ -1,6 +1,7 @@
-// 2-d convolution. N batch, C input channels, O output channels, g groups.
-// In an array the members' channels are merged and become groups; a shared
-// input makes one dense convolution with B * O outputs.
+// Convolution and transposed convolution in one to three dimensions.
+// N batch, C input channels, O output channels, g groups, K the kernel, S the
+// spatial sizes. In an array the members' channels are merged and become
+// groups; a shared input makes one dense convolution with B * O outputs.
 #include "braid/ops/families.h"
 #include "braid/ops/functions.h"
 #include "braid/ops/traits.h"
@@ -8,44 +9,93 @@
 namespace braid {
 namespace {
 
-int64_t conv_size(const NodeView& v, int64_t input, int64_t kernel, size_t d) {
-  const Attrs& a = v.attrs();
-  int64_t reach = num_elements({a.ints("dilation").at(d), kernel - 1});
-  int64_t room = input + 2 * a.ints("padding").at(d) - 1 - reach;
-  if (room < 0) v.fail("the kernel is larger than the padded input");
-  return room / a.ints("stride").at(d) + 1;
-}
+// One of the six operators.
+struct Kind {
+  int64_t dims;
+  bool transposed;
 
-void check_pairs(const NodeView& v) {
-  for (const char* name : {"stride", "padding", "dilation"}) {
-    const Ints& pair = v.attrs().ints(name);
-    int64_t least = name == std::string_view("padding") ? 0 : 1;
-    constexpr int64_t kMost = int64_t{1} << 31;  // larger ones overflow
-    if (pair.size() != 2 || pair[0] < least || pair[1] < least ||
-        pair[0] > kMost || pair[1] > kMost) {
-      v.fail("{} = {} is no pair of sizes", name, shape_text(pair));
-    }
+  std::string name() const {
+    return fmt::format("conv{}{}d", transposed ? "_transpose" : "", dims);
   }
+};
+
+void check_sizes(const NodeView& v, const char* name, int64_t least,
+                 int64_t dims) {
+  constexpr int64_t kMost = int64_t{1} << 31;  // larger ones overflow
+  const Ints& list = v.attrs().ints(name);
+  bool good = static_cast<int64_t>(list.size()) == dims;
+  for (int64_t size : list) good = good && size >= least && size <= kMost;
+  if (!good) v.fail("{} = {} is no list of sizes", name, shape_text(list));
 }
 
-std::vector<ValueType> conv_shape(const NodeView& v) {
-  check_pairs(v);
-  int64_t groups = v.attrs().integer("groups");
-  if (v.rank(0) != 4 || v.rank(1) != 4) v.fail("input and weight need rank 4");
-  if (groups < 1 || v.dim(0, 1) != v.dim(1, 1) * groups ||
-      v.dim(1, 0) % groups != 0 || v.dtype(0) != v.dtype(1)) {
+void check_attrs(const NodeView& v, const Kind& kind) {
+  check_sizes(v, "stride", 1, kind.dims);
+  check_sizes(v, "padding", 0, kind.dims);
+  check_sizes(v, "dilation", 1, kind.dims);
+  if (kind.transposed) check_sizes(v, "output_padding", 0, kind.dims);
+}
+
+// Elements that a kernel spans beside its first.
+int64_t reach_of(const NodeView& v, size_t d) {
+  int64_t kernel = v.shape(1)[d + 2];
+  if (kernel < 1) v.fail("the kernel is empty");
+  return num_elements({v.attrs().ints("dilation")[d], kernel - 1});
+}
+
+int64_t conv_size(const NodeView& v, size_t d) {
+  const Attrs& a = v.attrs();
+  int64_t input = v.shape(0)[d + 2];
+  int64_t room = input + 2 * a.ints("padding")[d] - 1 - reach_of(v, d);
+  if (room < 0) v.fail("the kernel is larger than the padded input");
+  return room / a.ints("stride")[d] + 1;
+}
+
+int64_t transposed_size(const NodeView& v, size_t d) {
+  const Attrs& a = v.attrs();
+  int64_t input = v.shape(0)[d + 2];
+  int64_t extra = a.ints("output_padding")[d];
+  if (extra >= std::max(a.ints("stride")[d], a.ints("dilation")[d])) {
+    v.fail("output_padding {} must be less than stride or dilation", extra);
+  }
+  if (input < 1) v.fail("the input is empty");
+  int64_t size = num_elements({input - 1, a.ints("stride")[d]}) +
+                 reach_of(v, d) + extra + 1 - 2 * a.ints("padding")[d];
+  if (size < 1) v.fail("the padding leaves nothing of the output");
+  return size;
+}
+
+// w is [O, C/g, K...], of a transposed one [C, O/g, K...].
+void check_operands(const NodeView& v, const Kind& kind) {
+  int64_t rank = kind.dims + 2, groups = v.attrs().integer("groups");
+  if (v.rank(0) != rank || v.rank(1) != rank) {
+    v.fail("input and weight need rank {}", rank);
+  }
+  int64_t inputs = v.dim(1, 1) * groups;
+  if (kind.transposed) inputs = v.dim(1, 0);
+  if (groups < 1 || v.dim(0, 1) != inputs || v.dim(1, 0) % groups != 0 ||
+      v.dtype(0) != v.dtype(1) || !is_floating(v.dtype(0))) {
     v.fail("input {} does not fit weight {} in {} groups",
            shape_text(v.shape(0)), shape_text(v.shape(1)), groups);
   }
-  if (v.has(2) && v.type(2) != ValueType{v.dtype(0), {v.dim(1, 0)}}) {
+}
+
+std::vector<ValueType> conv_shape(const NodeView& v, const Kind& kind) {
+  check_attrs(v, kind);
+  check_operands(v, kind);
+  int64_t outputs = v.dim(1, 0);
+  if (kind.transposed) outputs = v.dim(1, 1) * v.attrs().integer("groups");
+  if (v.has(2) && v.type(2) != ValueType{v.dtype(0), {outputs}}) {
     v.fail("bias {} does not fit", shape_text(v.shape(2)));
   }
-  return {{v.dtype(0),
-           {v.dim(0, 0), v.dim(1, 0), conv_size(v, v.dim(0, 2), v.dim(1, 2), 0),
-            conv_size(v, v.dim(0, 3), v.dim(1, 3), 1)}}};
+  Shape shape{v.dim(0, 0), outputs};
+  for (size_t d = 0; d < static_cast<size_t>(kind.dims); ++d) {
+    shape.push_back(kind.transposed ? transposed_size(v, d) : conv_size(v, d));
+  }
+  return {{v.dtype(0), shape}};
 }
 
 void conv_vjp(VjpContext& c) {
+  const std::string& op = c.node().op;
   Var dy = c.grad(0);
   auto with_shape = [&](Var like) {
     Attrs attrs = c.attrs();
@@ -53,68 +103,95 @@ void conv_vjp(VjpContext& c) {
   };
   if (c.needs(0)) {
     c.give(0,
-           apply("conv2d_backward_input", {dy, c.in(1)}, with_shape(c.in(0))));
+           apply(op + "_backward_input", {dy, c.in(1)}, with_shape(c.in(0))));
   }
   if (c.needs(1)) {
     c.give(1,
-           apply("conv2d_backward_weight", {dy, c.in(0)}, with_shape(c.in(1))));
+           apply(op + "_backward_weight", {dy, c.in(0)}, with_shape(c.in(1))));
   }
-  if (c.needs(2)) c.give(2, sum(dy, {0, 2, 3}));
+  if (!c.needs(2)) return;
+  Ints dims{0};
+  for (int64_t d = 2; d < dy.rank(); ++d) dims.push_back(d);
+  c.give(2, sum(dy, dims));
 }
 
-void conv_array(ArrayContext& c) {
+void conv_array(ArrayContext& c, const Kind& kind) {
   Attrs attrs = c.attrs();
   bool dense = c.shared(0) && attrs.integer("groups") == 1;
   if (!dense) attrs.set("groups", attrs.integer("groups") * c.members());
   Var x = dense ? c.in(0) : c.merged(0);
-  c.emit(0, apply("conv2d", {x, c.rows(1), c.rows(2)}, attrs), Layout::kMerged);
+  // A transposed weight has its outputs second: [C, B * O, K...].
+  Var w = dense && kind.transposed ? c.merged(1) : c.rows(1);
+  c.emit(0, apply(kind.name(), {x, w, c.rows(2)}, attrs), Layout::kMerged);
 }
 
-// 2 * outputs * (C / g) * kh * kw; `y` and `w` are inputs or outputs.
-Cost conv_cost(const Shape& y, const Shape& w) {
-  return {2.0 * static_cast<double>(num_elements(y)) *
-              static_cast<double>(w[1] * w[2] * w[3]),
-          0};
-}
-
-std::vector<ValueType> given_shape(const NodeView& v) {
-  if (v.rank(0) != 4 || v.rank(1) != 4 || v.attrs().ints("shape").size() != 4) {
-    v.fail("operands and result need rank 4");
+// Two flops for each element of `each` (the output; of a transposed one the
+// input) and each of its weights.
+Cost conv_cost(const Shape& each, const Shape& w) {
+  double per_element = 2;
+  for (size_t d = 1; d < w.size(); ++d) {
+    per_element *= static_cast<double>(w[d]);
   }
-  return {{v.dtype(0), v.attrs().ints("shape")}};
+  return {static_cast<double>(num_elements(each)) * per_element, 0};
+}
+
+std::vector<ValueType> given_shape(const NodeView& v, const Kind& kind) {
+  int64_t rank = kind.dims + 2;
+  const Ints& shape = v.attrs().ints("shape");
+  if (v.rank(0) != rank || v.rank(1) != rank ||
+      static_cast<int64_t>(shape.size()) != rank) {
+    v.fail("operands and result need rank {}", rank);
+  }
+  return {{v.dtype(0), shape}};
+}
+
+Op conv_op(const Kind& kind) {
+  return {.name = kind.name(),
+          .summary = kind.transposed
+                         ? "y[N, O, S'] = the gradient of a convolution with "
+                           "w[C, O/g, K] at x[N, C, S], + b[O]"
+                         : "y[N, O, S'] = x[N, C, S] conv w[O, C/g, K] + b[O]",
+          .min_inputs = 2,
+          .max_inputs = 3,
+          .shape = [=](const NodeView& v) { return conv_shape(v, kind); },
+          .vjp = conv_vjp,
+          .array = [=](ArrayContext& c) { conv_array(c, kind); },
+          .trait = "merge_channels",
+          .cost =
+              [=](const NodeView& v) {
+                return conv_cost(
+                    kind.transposed ? v.shape(0) : v.output(0).type.shape,
+                    v.shape(1));
+              }};
+}
+
+Op backward_op(const Kind& kind, bool of_input) {
+  return {
+      .name = kind.name() + (of_input ? "_backward_input" : "_backward_weight"),
+      .summary = of_input ? "dx from (dy, w)" : "dw from (dy, x)",
+      .min_inputs = 2,
+      .max_inputs = 2,
+      .shape = [=](const NodeView& v) { return given_shape(v, kind); },
+      .cost =
+          [=](const NodeView& v) {
+            const Shape& result = v.output(0).type.shape;
+            const Shape& x = of_input ? result : v.shape(1);
+            return conv_cost(kind.transposed ? x : v.shape(0),
+                             of_input ? v.shape(1) : result);
+          }};
 }
 
 }  // namespace
 
 void add_conv_ops(OpTable& table) {
-  table.add({.name = "conv2d",
-             .summary = "y[N, O, H', W'] = x[N, C, H, W] conv w[O, C/g, kh, kw]"
-                        " + b[O]",
-             .min_inputs = 2,
-             .max_inputs = 3,
-             .shape = conv_shape,
-             .vjp = conv_vjp,
-             .array = conv_array,
-             .trait = "merge_channels",
-             .cost = [](const NodeView& v) {
-               return conv_cost(v.output(0).type.shape, v.shape(1));
-             }});
-  table.add({.name = "conv2d_backward_input",
-             .summary = "dx from (dy, w)",
-             .min_inputs = 2,
-             .max_inputs = 2,
-             .shape = given_shape,
-             .cost = [](const NodeView& v) {
-               return conv_cost(v.shape(0), v.shape(1));
-             }});
-  table.add({.name = "conv2d_backward_weight",
-             .summary = "dw from (dy, x)",
-             .min_inputs = 2,
-             .max_inputs = 2,
-             .shape = given_shape,
-             .cost = [](const NodeView& v) {
-               return conv_cost(v.shape(0), v.output(0).type.shape);
-             }});
+  for (bool transposed : {false, true}) {
+    for (int64_t dims : {1, 2, 3}) {
+      Kind kind{dims, transposed};
+      table.add(conv_op(kind));
+      table.add(backward_op(kind, true));
+      table.add(backward_op(kind, false));
+    }
+  }
 }
 
 }  // namespace braid

@@ -8,6 +8,7 @@ namespace braid {
 void add_pointwise_ops(OpTable& table);
 void add_shape_ops(OpTable& table);
 void add_reduce_ops(OpTable& table);
+void add_scan_ops(OpTable& table);
 void add_matmul_ops(OpTable& table);
 void add_conv_ops(OpTable& table);
 void add_norm_ops(OpTable& table);
@@ -22,6 +23,7 @@ void add_compare_ops(OpTable& table);
 void add_softmax_ops(OpTable& table);
 void add_sort_ops(OpTable& table);
 void add_index_ops(OpTable& table);
+void add_scatter_ops(OpTable& table);
 void add_pad_ops(OpTable& table);
 void add_arrange_ops(OpTable& table);
 void add_factory_ops(OpTable& table);

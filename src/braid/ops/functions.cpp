@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "braid/base/error.h"
+#include "braid/base/promote.h"
 
 namespace braid {
 namespace {
@@ -27,12 +28,6 @@ Var add(Var a, Var b) { return apply("add", {a, b}); }
 Var sub(Var a, Var b) { return apply("sub", {a, b}); }
 Var mul(Var a, Var b) { return apply("mul", {a, b}); }
 Var div(Var a, Var b) { return apply("div", {a, b}); }
-Var add_scalar(Var x, double value) {
-  return apply("add_scalar", {x}, {{"value", value}});
-}
-Var mul_scalar(Var x, double value) {
-  return apply("mul_scalar", {x}, {{"value", value}});
-}
 Var neg(Var x) { return apply("neg", {x}); }
 Var exp(Var x) { return apply("exp", {x}); }
 Var log(Var x) { return apply("log", {x}); }
@@ -90,14 +85,23 @@ Var slice(Var x, int64_t dim, int64_t start, int64_t end, int64_t step) {
 
 Var select(Var x, int64_t dim, int64_t index) {
   dim = normalize_dim(dim, x.rank(), "select");
+  index = normalize_dim(index, x.dim(dim), "select");
   Shape shape = x.shape();
   shape.erase(shape.begin() + dim);
   return reshape(slice(x, dim, index, index + 1), shape);
 }
 
 Var cat(const std::vector<Var>& xs, int64_t dim) {
-  dim = normalize_dim(dim, xs.at(0).rank(), "cat");
-  return apply("cat", xs, {{"dim", dim}});
+  DType dtype = xs.at(0).dtype();
+  std::vector<Var> parts;
+  for (const Var& x : xs) {
+    dtype = promote(dtype, x.dtype());
+    if (x.shape() != Shape{0}) parts.push_back(x);  // fits any rank
+  }
+  if (parts.empty()) parts.push_back(xs[0]);
+  for (Var& x : parts) x = cast(x, dtype);
+  dim = normalize_dim(dim, parts[0].rank(), "cat");
+  return apply("cat", parts, {{"dim", dim}});
 }
 
 Var cast(Var x, DType dtype) {
@@ -107,18 +111,6 @@ Var cast(Var x, DType dtype) {
 
 Var full_like(Var like, Shape shape, double value) {
   return apply("full", {like}, {{"shape", std::move(shape)}, {"value", value}});
-}
-
-Var sum(Var x, Ints dims, bool keep_dims) {
-  for (int64_t& d : dims) d = normalize_dim(d, x.rank(), "sum");
-  return apply("sum", {x},
-               {{"dims", std::move(dims)}, {"keep_dims", keep_dims}});
-}
-
-Var mean(Var x, Ints dims, bool keep_dims) {
-  for (int64_t& d : dims) d = normalize_dim(d, x.rank(), "mean");
-  return apply("mean", {x},
-               {{"dims", std::move(dims)}, {"keep_dims", keep_dims}});
 }
 
 Var sum_to(Var x, Shape shape) {
@@ -143,34 +135,8 @@ Var linear(Var x, Var w, Var b, int64_t members) {
   return apply("linear", {x, w, b}, attrs);
 }
 
-Var conv2d(Var x, Var w, Var b, const Conv2d& options) {
-  return apply("conv2d", {x, w, b},
-               {{"stride", options.stride},
-                {"padding", options.padding},
-                {"dilation", options.dilation},
-                {"groups", options.groups}});
-}
-
-Var max_pool2d(Var x, const Pool2d& options) {
-  return apply("max_pool2d", {x},
-               {{"kernel", options.kernel},
-                {"stride", options.stride},
-                {"padding", options.padding}});
-}
-
-Var avg_pool2d(Var x, const Pool2d& options) {
-  return apply("avg_pool2d", {x},
-               {{"kernel", options.kernel},
-                {"stride", options.stride},
-                {"padding", options.padding}});
-}
-
 Var embedding(Var weight, Var indices, int64_t padding_idx) {
   return apply("embedding", {weight, indices}, {{"padding_idx", padding_idx}});
-}
-
-Var layer_norm(Var x, Var w, Var b, double eps) {
-  return apply("layer_norm", {x, w, b}, {{"eps", eps}});
 }
 
 Var attention(Var q, Var k, Var v, bool causal) {

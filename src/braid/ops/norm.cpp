@@ -1,5 +1,7 @@
-// Batch and layer normalisation.
-// N batch, C channels or last dimension, S everything after C, R rows.
+// Batch, layer, group and root mean square normalisation. Instance and weight
+// norm are built from these and other ops (norm_functions.cpp).
+// N batch, C channels or last dimension, S everything after C, R rows, G
+// groups.
 #include "braid/ops/families.h"
 #include "braid/ops/functions.h"
 #include "braid/ops/traits.h"
@@ -51,8 +53,8 @@ void batch_norm_array(ArrayContext& c) {
   }
 }
 
-// Inputs x[..., C], w[C]?, b[C]? (or [B, C]); outputs y, mean[R], rstd[R].
-std::vector<ValueType> layer_norm_shape(const NodeView& v) {
+// x[..., C]; the other inputs are [C] or, in an array, [B, C].
+void check_last_dim(const NodeView& v) {
   int64_t columns = v.dim(0, -1);
   int64_t sets = std::max<int64_t>(v.members(), 1);
   v.expect_members(0);
@@ -63,10 +65,26 @@ std::vector<ValueType> layer_norm_shape(const NodeView& v) {
              shape_text(v.shape(i)), columns);
     }
   }
+}
+
+// One number per row of x[..., C].
+ValueType row_statistics(const NodeView& v) {
   Shape rows(v.shape(0).begin(), v.shape(0).end() - 1);
   rows.push_back(1);
-  ValueType statistics{v.dtype(0), rows};
-  return {v.type(0), statistics, statistics};
+  return {v.dtype(0), rows};
+}
+
+// The gradient of w or b: [C] or [B, C].
+ValueType affine_gradient(const NodeView& v) {
+  Shape shape{v.dim(0, -1)};
+  if (v.members() > 0) shape.insert(shape.begin(), v.members());
+  return {v.dtype(0), shape};
+}
+
+// Inputs x, w?, b?; outputs y, mean[R], rstd[R].
+std::vector<ValueType> layer_norm_shape(const NodeView& v) {
+  check_last_dim(v);
+  return {v.type(0), row_statistics(v), row_statistics(v)};
 }
 
 void layer_norm_vjp(VjpContext& c) {
@@ -78,9 +96,102 @@ void layer_norm_vjp(VjpContext& c) {
   if (c.needs(2)) c.give(2, reshape(grads[2], c.in(2).shape()));
 }
 
+// Inputs x, w?; outputs y, rstd[R].
+std::vector<ValueType> rms_norm_shape(const NodeView& v) {
+  check_last_dim(v);
+  return {v.type(0), row_statistics(v)};
+}
+
+void rms_norm_vjp(VjpContext& c) {
+  auto grads = apply_all("rms_norm_backward",
+                         {c.grad(0), c.in(0), c.in(1), c.out(1)}, c.attrs());
+  if (c.needs(0)) c.give(0, grads[0]);
+  if (c.needs(1)) c.give(1, reshape(grads[1], c.in(1).shape()));
+}
+
+// Inputs x[N, C, S], w[C]?, b[C]?; outputs y, mean[N, G], rstd[N, G].
+std::vector<ValueType> group_norm_shape(const NodeView& v) {
+  if (v.rank(0) < 2) v.fail("the input needs two dimensions");
+  int64_t groups = v.attrs().integer("num_groups"), channels = v.dim(0, 1);
+  if (groups < 1 || channels % groups != 0) {
+    v.fail("{} channels do not make {} groups", channels, groups);
+  }
+  for (size_t i = 1; i < v.count(); ++i) {
+    if (v.has(i) && v.type(i) != ValueType{v.dtype(0), {channels}}) {
+      v.fail("input {} is {} {}, expected {} {}", i, dtype_name(v.dtype(i)),
+             shape_text(v.shape(i)), dtype_name(v.dtype(0)),
+             shape_text({channels}));
+    }
+  }
+  ValueType statistics{v.dtype(0), {v.dim(0, 0), groups}};
+  return {v.type(0), statistics, statistics};
+}
+
+void group_norm_vjp(VjpContext& c) {
+  auto grads =
+      apply_all("group_norm_backward",
+                {c.grad(0), c.in(0), c.in(1), c.out(1), c.out(2)}, c.attrs());
+  for (size_t i = 0; i < 3; ++i) {
+    if (c.needs(i)) c.give(i, grads[i]);
+  }
+}
+
+// Groups of all members side by side. Without weights they may as well lie in
+// the batch, which needs no copy of members that lead.
+void group_norm_array(ArrayContext& c) {
+  bool affine = c.has(1) || c.has(2);
+  if (!affine && c.layout(0) != Layout::kMerged) return array_folded(c);
+  Attrs attrs = c.attrs();
+  attrs.set("num_groups", attrs.integer("num_groups") * c.members());
+  std::vector<Var> inputs{c.merged(0)};
+  for (size_t i = 1; i < c.one().count(); ++i) inputs.push_back(c.rows(i));
+  auto outputs = apply_all("group_norm", inputs, attrs);
+  for (size_t i = 0; i < 3; ++i) c.emit(i, outputs[i], Layout::kMerged);
+}
+
+std::vector<ValueType> channel_gradients(const NodeView& v) {
+  ValueType channels{v.dtype(0), {v.dim(0, 1)}};
+  return {v.type(1), channels, channels};
+}
+
+void add_group_norm(OpTable& table) {
+  table.add({.name = "group_norm",
+             .summary = "(x - mean) * rstd * w[C] + b[C] over each of "
+                        "num_groups groups of channels of x[N, C, S]",
+             .max_inputs = 3,
+             .shape = group_norm_shape,
+             .vjp = group_norm_vjp,
+             .array = group_norm_array,
+             .trait = "merge_channels"});
+  table.add({.name = "group_norm_backward",
+             .summary = "dx, dw, db from (dy, x, w, mean, rstd)",
+             .min_inputs = 2,
+             .max_inputs = 5,
+             .shape = channel_gradients});
+}
+
+void add_rms_norm(OpTable& table) {
+  table.add({.name = "rms_norm",
+             .summary = "x[..., C] * (mean(x^2) + eps)^-0.5 * w[C]",
+             .max_inputs = 2,
+             .shape = rms_norm_shape,
+             .vjp = rms_norm_vjp,
+             .array = array_members,
+             .trait = "members"});
+  table.add({.name = "rms_norm_backward",
+             .summary = "dx, dw from (dy, x, w, rstd)",
+             .min_inputs = 2,
+             .max_inputs = 4,
+             .shape = [](const NodeView& v) -> std::vector<ValueType> {
+               return {v.type(1), affine_gradient(v)};
+             }});
+}
+
 }  // namespace
 
 void add_norm_ops(OpTable& table) {
+  add_group_norm(table);
+  add_rms_norm(table);
   table.add({.name = "batch_norm",
              .summary = "(x - mean) * rstd * w + b per channel; also new "
                         "running statistics",
@@ -93,10 +204,7 @@ void add_norm_ops(OpTable& table) {
              .summary = "dx, dw, db from (dy, x, w, mean, rstd)",
              .min_inputs = 2,
              .max_inputs = 5,
-             .shape = [](const NodeView& v) -> std::vector<ValueType> {
-               ValueType channels{v.dtype(0), {v.dim(0, 1)}};
-               return {v.type(1), channels, channels};
-             }});
+             .shape = channel_gradients});
   table.add({.name = "layer_norm",
              .summary = "(x - mean) * rstd * w + b over the last dimension",
              .max_inputs = 3,
@@ -109,10 +217,7 @@ void add_norm_ops(OpTable& table) {
              .min_inputs = 2,
              .max_inputs = 5,
              .shape = [](const NodeView& v) -> std::vector<ValueType> {
-               Shape shape{v.dim(0, -1)};
-               if (v.members() > 0) shape.insert(shape.begin(), v.members());
-               ValueType affine{v.dtype(0), shape};
-               return {v.type(1), affine, affine};
+               return {v.type(1), affine_gradient(v), affine_gradient(v)};
              },
              .in_place = {{0, 0}}});
 }

@@ -3,14 +3,45 @@
 // between steps and differ between members. B members.
 #include "braid/ops/families.h"
 #include "braid/ops/traits.h"
+#include "braid/ops/update_kinds.h"
 
 namespace braid {
 namespace {
 
-std::vector<ValueType> first_types(const NodeView& v, size_t count) {
+// The new parameter, and each state that is there.
+std::vector<ValueType> update_types(const NodeView& v, const UpdateKind& kind) {
   if (v.type(0) != v.type(1)) v.fail("parameter and gradient differ");
-  v.expect_members(0);
-  return std::vector<ValueType>(count, v.type(0));
+  std::vector<ValueType> types{v.type(0)};
+  for (size_t k = 0; k < kind.states.size(); ++k) {
+    if (!v.has(2 + k)) continue;
+    if (v.type(2 + k) != v.type(0)) v.fail("'{}' differs", kind.states[k]);
+    types.push_back(v.type(0));
+  }
+  int64_t sets = std::max<int64_t>(v.members(), 1);
+  for (size_t i = kind.step_input(); i < v.count(); ++i) {
+    if (v.has(i) && num_elements(v.shape(i)) != sets) {
+      v.fail("input {} is {}, expected {} numbers", i, shape_text(v.shape(i)),
+             sets);
+    }
+  }
+  return types;
+}
+
+// A state's output may take its place when all states before it are there.
+Op update_op(const UpdateKind& kind) {
+  Op op{.name = kind.op(),
+        .summary = kind.summary,
+        .min_inputs = 2,
+        .max_inputs = kind.keep_input() + 1,
+        .shape = [&kind](const NodeView& v) { return update_types(v, kind); },
+        .updates = true};
+  op.in_place.push_back({0, 0});
+  for (size_t output = 1; output <= kind.states.size(); ++output) {
+    for (size_t input = output + 1; input < 2 + kind.states.size(); ++input) {
+      op.in_place.push_back({output, input});
+    }
+  }
+  return op;
 }
 
 ValueType per_member(const NodeView& v, DType dtype) {
@@ -21,25 +52,25 @@ ValueType per_member(const NodeView& v, DType dtype) {
 }  // namespace
 
 void add_optimizer_ops(OpTable& table) {
-  // p, g, momentum_buffer?, step, lr, momentum, dampening, weight_decay,
-  // scale?, keep?
-  table.add(
-      {.name = "sgd_update",
-       .summary = "new p and momentum buffer",
-       .min_inputs = 2,
-       .max_inputs = 10,
-       .shape =
-           [](const NodeView& v) { return first_types(v, v.has(2) ? 2 : 1); },
-       .in_place = {{0, 0}, {1, 2}},
-       .updates = true});
-  // p, g, m, v, step, lr, beta1, beta2, eps, weight_decay, scale?, keep?
-  table.add({.name = "adamw_update",
-             .summary = "new p and both moments",
-             .min_inputs = 10,
-             .max_inputs = 12,
-             .shape = [](const NodeView& v) { return first_types(v, 3); },
-             .in_place = {{0, 0}, {1, 2}, {2, 3}},
-             .updates = true});
+  for (const UpdateKind& kind : update_kinds()) table.add(update_op(kind));
+  table.add({.name = "nadam_product",
+             .summary = "product of the momenta so far, this step's included",
+             .min_inputs = 4,
+             .max_inputs = 5,
+             .shape = shape_like_first,
+             .in_place = {{0, 0}}});
+  table.add({.name = "clip_value",
+             .summary = "x between -limit and limit",
+             .min_inputs = 2,
+             .max_inputs = 2,
+             .shape = shape_like_first,
+             .in_place = {{0, 0}}});
+  table.add({.name = "ema_update",
+             .summary = "average * decay + x * (1 - decay); x at first",
+             .min_inputs = 4,
+             .max_inputs = 5,
+             .shape = shape_like_first,
+             .in_place = {{0, 0}}});
   table.add({.name = "sum_squares",
              .summary = "sum of x^2 per member, in f64",
              .shape = [](const NodeView& v) -> std::vector<ValueType> {

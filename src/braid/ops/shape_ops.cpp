@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "braid/ops/dim_rules.h"
 #include "braid/ops/families.h"
 #include "braid/ops/functions.h"
 #include "braid/ops/traits.h"
@@ -187,10 +188,6 @@ std::vector<ValueType> slice_shape(const NodeView& v) {
   return {{v.dtype(0), shape}};
 }
 
-Attrs shift_dim(Attrs attrs) {
-  return attrs.set("dim", attrs.integer("dim") + 1);
-}
-
 Op slice_op() {
   return {
       .name = "slice",
@@ -198,11 +195,10 @@ Op slice_op() {
       .shape = slice_shape,
       .vjp =
           [](VjpContext& c) {
-            Attrs attrs = c.attrs();
-            attrs.set("shape", c.in(0).shape());
-            c.give(0, apply("slice_backward", {c.grad(0)}, attrs));
+            c.give(0,
+                   apply("slice_backward", {c.grad(0)}, with_input_shape(c)));
           },
-      .array = [](ArrayContext& c) { array_shifted(c, shift_dim(c.attrs())); },
+      .array = array_dim,
       .trait = "shift_dims",
       .view = [](const NodeView& v) -> std::optional<View> {
         auto dim = static_cast<size_t>(v.attrs().integer("dim"));
@@ -255,7 +251,7 @@ Op cat_op() {
               start += size;
             }
           },
-      .array = [](ArrayContext& c) { array_shifted(c, shift_dim(c.attrs())); },
+      .array = array_dim,
       .trait = "shift_dims"};
 }
 
@@ -269,9 +265,7 @@ void add_shape_ops(OpTable& table) {
   table.add(slice_op());
   table.add({.name = "slice_backward",
              .summary = "dy in a value of zeros, where the slice was",
-             .shape = [](const NodeView& v) -> std::vector<ValueType> {
-               return {{v.dtype(0), v.attrs().ints("shape")}};
-             }});
+             .shape = given_shape});
   table.add(cat_op());
   table.add({.name = "copy",
              .summary = "the same elements, row-major",
@@ -283,18 +277,17 @@ void add_shape_ops(OpTable& table) {
       {.name = "to",
        .summary = "the same values in another type",
        .shape = [](const NodeView& v) -> std::vector<ValueType> {
-         auto dtype = find_dtype(v.attrs().text("dtype"));
-         if (!dtype) v.fail("unknown type '{}'", v.attrs().text("dtype"));
-         return {{*dtype, v.shape(0)}};
+         v.attrs().text("dtype");
+         return {{given_dtype(v), v.shape(0)}};
        },
        .vjp =
            [](VjpContext& c) { c.give(0, cast(c.grad(0), c.in(0).dtype())); },
        .array = array_pointwise,
        .trait = "pointwise"});
   table.add({.name = "full",
-             .summary = "a constant of the type of its input",
+             .summary = "a constant of the type of its input or of `dtype`",
              .shape = [](const NodeView& v) -> std::vector<ValueType> {
-               return {{v.dtype(0), v.attrs().ints("shape")}};
+               return {{given_dtype(v), v.attrs().ints("shape")}};
              },
              .vjp = [](VjpContext&) {},
              .array =

@@ -7,6 +7,7 @@ OpTable standard_ops() {
   add_pointwise_ops(table);
   add_shape_ops(table);
   add_reduce_ops(table);
+  add_scan_ops(table);
   add_matmul_ops(table);
   add_conv_ops(table);
   add_norm_ops(table);
@@ -21,6 +22,7 @@ OpTable standard_ops() {
   add_softmax_ops(table);
   add_sort_ops(table);
   add_index_ops(table);
+  add_scatter_ops(table);
   add_pad_ops(table);
   add_arrange_ops(table);
   add_factory_ops(table);

@@ -33,6 +33,10 @@ class LayoutBuilder {
         inputs[0] = add_copy(node, inputs[0]);
       }
     }
+    // Update kernels walk through all their operands alike.
+    if (ops_.at(node.op).updates && !is_row_major(inputs[1])) {
+      inputs[1] = add_copy(node, inputs[1]);
+    }
     NodeId id = graph_.add_like(next, inputs);
     set_strides(id);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -40,12 +44,16 @@ class LayoutBuilder {
     }
   }
 
+  bool is_row_major(ValueId id) const {
+    const Value& value = graph_.value(id);
+    return is_contiguous(value.type.shape, value.strides);
+  }
+
   ValueId add_copy(const Node& node, ValueId value) {
     Node copy;
     copy.op = "copy";
     copy.path = node.path;
     copy.phase = node.phase;
-    copy.segment = node.segment;
     copy.segment = node.segment;
     return graph_.node(graph_.add_like(copy, {value})).outputs[0];
   }

@@ -2,16 +2,37 @@
 
 #include "braid/base/text.h"
 #include "braid/ops/functions.h"
+#include "braid/ops/update_kinds.h"
 #include "braid/passes/names.h"
 
 namespace braid::passes {
 namespace {
 
+const UpdateKind& kind_of(const std::string& name) {
+  if (const UpdateKind* kind = find_update_kind(name)) return *kind;
+  std::vector<std::string> known;
+  for (const UpdateKind& kind : update_kinds()) known.push_back(kind.name);
+  fail_usage("[optimizer] unknown kind '{}'\nHINT: did you mean '{}'?", name,
+             nearest_name(name, known));
+}
+
+// Whether a state is kept: always, or when its flag is set.
+bool needs_state(const UpdateKind& kind, const Optimizer& optimizer,
+                 const std::string& state) {
+  for (const auto& [flag, of_state] : kind.flags) {
+    if (of_state == state) return optimizer.has(flag);
+  }
+  return true;
+}
+
 // Adds the slots and nodes of one update part.
 class UpdateBuilder {
  public:
   UpdateBuilder(StepGraph& step, const Optimizer& optimizer)
-      : step_(step), graph_(step.graph), optimizer_(optimizer) {
+      : step_(step),
+        graph_(step.graph),
+        optimizer_(optimizer),
+        kind_(kind_of(optimizer.kind)) {
     for (auto [parameter, gradient] : step.gradients) {
       members_ = graph_.slot(parameter).members;
     }
@@ -21,34 +42,37 @@ class UpdateBuilder {
     graph_.set_phase(Phase::kUpdate);
     leave_segments();
     for (const auto& [name, value] : optimizer_.hyper) {
-      hyper_[name] = read(graph_, member_slot(hyper_slot(name), value));
+      hyper_[name] = read(graph_, number_slot(hyper_slot(name), value));
     }
+    add_groups();
     Var updates = counter(kUpdateSlot);
     guard();
+    if (kind_.has_extra) add_product(updates);
     for (auto [parameter, gradient] : step_.gradients) {
       graph_.continue_at(graph_.node(graph_.value(gradient).producer));
       graph_.set_phase(Phase::kUpdate);
       update(parameter, {&graph_, gradient}, updates);
     }
     leave_segments();
-    advance(kUpdateSlot, updates, keep_);
-    advance(kStepSlot, counter(kStepSlot), {});
+    if (kind_.has_extra) assign(product_slot_, next_product_);
+    assign(graph_.find_slot(kUpdateSlot), apply("advance", {updates, keep_}));
+    Var steps = counter(kStepSlot);
+    assign(graph_.find_slot(kStepSlot), apply("advance", {steps, Var{}}));
   }
 
  private:
-  SlotId member_slot(std::string name, double value) {
-    return graph_.add_slot({.name = std::move(name),
-                            .dtype = DType::kFloat64,
-                            .shape = {},
-                            .role = Role::kHyper,
-                            .init = Init::constant(value),
-                            .members = members_});
-  }
-
   // What follows belongs to no layer.
   void leave_segments() {
     graph_.set_path("");
     graph_.set_segment(kNone);
+  }
+
+  SlotId number_slot(std::string name, double value, Role role = Role::kHyper) {
+    return graph_.add_slot({.name = std::move(name),
+                            .dtype = DType::kFloat64,
+                            .role = role,
+                            .init = Init::constant(value),
+                            .members = members_});
   }
 
   // The counter, made when the model did not need it before.
@@ -57,43 +81,19 @@ class UpdateBuilder {
     if (id == kNone) {
       id = graph_.add_slot({.name = name,
                             .dtype = DType::kInt64,
-                            .shape = {},
                             .role = Role::kCounter,
                             .members = members_});
     }
     return read(graph_, id);
   }
 
-  SlotId state(const char* kind, SlotId parameter) {
+  SlotId state(const std::string& name, SlotId parameter) {
     Slot slot = graph_.slot(parameter);
-    slot.name = state_slot(kind, slot.name);
+    slot.name = state_slot(name, slot.name);
     slot.aliases.clear();
     slot.role = Role::kOptimizer;
     slot.init = Init::constant(0);
     return graph_.add_slot(std::move(slot));
-  }
-
-  // Clipping and skipping look at all gradients of a member before any
-  // parameter changes.
-  void guard() {
-    if (!optimizer_.clip && !optimizer_.skip_nonfinite) return;
-    Attrs attrs;
-    if (members_ > 0) attrs.set("members", members_);
-    Var total;
-    for (auto [parameter, gradient] : step_.gradients) {
-      Var squares = apply("sum_squares", {{&graph_, gradient}}, attrs);
-      total = total ? add(total, squares) : squares;
-    }
-    if (!total) return;
-    if (optimizer_.clip) {
-      scale_ = apply("clip_scale", {total, hyper_.at("clip_norm")});
-    }
-    if (optimizer_.skip_nonfinite) keep_ = apply("is_finite", {total});
-  }
-
-  void update(SlotId parameter, Var gradient, Var updates) {
-    if (optimizer_.kind == "sgd") return sgd(parameter, gradient, updates);
-    adamw(parameter, gradient, updates);
   }
 
   Attrs member_attrs() const {
@@ -102,88 +102,155 @@ class UpdateBuilder {
     return attrs;
   }
 
-  void sgd(SlotId parameter, Var gradient, Var updates) {
+  // Values of groups are slots of their own: "hyper/NAME:PATTERN".
+  void add_groups() {
+    for (const ParameterGroup& group : optimizer_.groups) {
+      for (const auto& [name, value] : group.values) {
+        if (!optimizer_.hyper.contains(name)) {
+          fail_usage("[optimizer] group '{}': {} has no value '{}'",
+                     group.pattern, kind_.name, name);
+        }
+        std::string full = name + ":" + group.pattern;
+        hyper_[full] = read(graph_, number_slot(hyper_slot(full), value));
+      }
+    }
+  }
+
+  // A value as it holds for a parameter.
+  Var value(const std::string& name, const std::string& parameter) {
+    for (const ParameterGroup& group : optimizer_.groups) {
+      if (!fits_pattern(parameter, group.pattern)) continue;
+      if (!group.values.contains(name)) break;
+      return hyper_.at(name + ":" + group.pattern);
+    }
+    return hyper_.at(name);
+  }
+
+  void add_product(Var updates) {
+    product_slot_ = number_slot("optimizer/mu_product", 1, Role::kOptimizer);
+    product_ = read(graph_, product_slot_);
+    next_product_ =
+        apply("nadam_product", {product_, updates, hyper_.at("beta1"),
+                                hyper_.at("momentum_decay"), keep_});
+  }
+
+  // Clipping and skipping look at all gradients of a member before any
+  // parameter changes.
+  void guard() {
+    if (!optimizer_.clip && !optimizer_.skip_nonfinite) return;
+    Var total;
+    for (auto [parameter, gradient] : step_.gradients) {
+      Var squares = apply("sum_squares", {{&graph_, gradient}}, member_attrs());
+      total = total ? add(total, squares) : squares;
+    }
+    if (optimizer_.clip) {
+      scale_ = apply("clip_scale", {total, hyper_.at("clip_norm")});
+    }
+    if (optimizer_.skip_nonfinite) keep_ = apply("is_finite", {total});
+  }
+
+  void update(SlotId parameter, Var gradient, Var updates) {
+    std::string name = graph_.slot(parameter).name;
+    if (optimizer_.clip_each) {
+      gradient = apply("clip_value", {gradient, value("clip_value", name)},
+                       member_attrs());
+    }
+    std::vector<Var> inputs{read(graph_, parameter), gradient};
+    std::vector<SlotId> written{parameter};
+    for (const std::string& state_name : kind_.states) {
+      if (!needs_state(kind_, optimizer_, state_name)) {
+        inputs.push_back({});
+        continue;
+      }
+      written.push_back(state(state_name, parameter));
+      inputs.push_back(read(graph_, written.back()));
+    }
+    inputs.push_back(updates);
+    for (const auto& [value_name, unused] : kind_.values) {
+      inputs.push_back(value(value_name, name));
+    }
+    if (kind_.has_extra) inputs.push_back(product_);
+    inputs.insert(inputs.end(), {scale_, keep_});
+    auto next = apply_all(kind_.op(), inputs, flag_attrs());
+    for (size_t i = 0; i < written.size(); ++i) assign(written[i], next[i]);
+    if (optimizer_.average) average(parameter, next[0], updates);
+  }
+
+  Attrs flag_attrs() const {
     Attrs attrs = member_attrs();
-    attrs.set("nesterov", optimizer_.nesterov);
-    SlotId buffer = kNone;
-    if (optimizer_.momentum) buffer = state("momentum_buffer", parameter);
-    auto next = apply_all(
-        "sgd_update",
-        {read(graph_, parameter), gradient,
-         buffer == kNone ? Var{} : read(graph_, buffer), updates,
-         hyper_.at("lr"), hyper_.at("momentum"), hyper_.at("dampening"),
-         hyper_.at("weight_decay"), scale_, keep_},
-        attrs);
-    assign(parameter, next[0]);
-    if (buffer != kNone) assign(buffer, next[1]);
+    for (const auto& [flag, unused] : kind_.flags) {
+      attrs.set(flag, optimizer_.has(flag));
+    }
+    return attrs;
   }
 
-  void adamw(SlotId parameter, Var gradient, Var updates) {
-    SlotId first = state("exp_avg", parameter);
-    SlotId second = state("exp_avg_sq", parameter);
-    auto next =
-        apply_all("adamw_update",
-                  {read(graph_, parameter), gradient, read(graph_, first),
-                   read(graph_, second), updates, hyper_.at("lr"),
-                   hyper_.at("beta1"), hyper_.at("beta2"), hyper_.at("eps"),
-                   hyper_.at("weight_decay"), scale_, keep_},
-                  member_attrs());
-    assign(parameter, next[0]);
-    assign(first, next[1]);
-    assign(second, next[2]);
-  }
-
-  void advance(const char* name, Var count, Var keep) {
-    assign(graph_.find_slot(name), apply("advance", {count, keep}));
+  void average(SlotId parameter, Var next, Var updates) {
+    SlotId slot = state("ema", parameter);
+    assign(slot, apply("ema_update",
+                       {read(graph_, slot), next, updates,
+                        hyper_.at("ema_decay"), keep_},
+                       member_attrs()));
   }
 
   StepGraph& step_;
   Graph& graph_;
   const Optimizer& optimizer_;
+  const UpdateKind& kind_;
   int64_t members_ = 0;
   std::map<std::string, Var> hyper_;
   Var scale_, keep_;
+  SlotId product_slot_ = kNone;
+  Var product_, next_product_;
 };
+
+bool is_flag(const UpdateKind& kind, const std::string& name) {
+  for (const auto& [flag, unused] : kind.flags) {
+    if (flag == name) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> known_options(const Optimizer& optimizer) {
+  std::vector<std::string> known{"clip_norm", "clip_value", "ema_decay",
+                                 "skip_nonfinite"};
+  for (const auto& [flag, unused] : kind_of(optimizer.kind).flags) {
+    known.push_back(flag);
+  }
+  for (const auto& [name, unused] : optimizer.hyper) known.push_back(name);
+  return known;
+}
 
 }  // namespace
 
 Optimizer make_optimizer(const std::string& kind) {
-  if (kind == "sgd") {
-    return {.kind = kind,
-            .hyper = {{"lr", 1e-3},
-                      {"momentum", 0},
-                      {"dampening", 0},
-                      {"weight_decay", 0}}};
+  Optimizer optimizer{.kind = kind, .hyper = {}};
+  for (const auto& [name, value] : kind_of(kind).values) {
+    optimizer.hyper[name] = value;
   }
-  if (kind == "adamw") {
-    return {.kind = kind,
-            .hyper = {{"lr", 1e-3},
-                      {"beta1", 0.9},
-                      {"beta2", 0.999},
-                      {"eps", 1e-8},
-                      {"weight_decay", 0.01}}};
-  }
-  fail_usage("[optimizer] unknown kind '{}'\nHINT: did you mean '{}'?", kind,
-             nearest_name(kind, {"sgd", "adamw"}));
+  return optimizer;
 }
 
 void set_option(Optimizer& optimizer, const std::string& name, double value) {
-  if (name == "clip_norm") {
-    optimizer.clip = true;
+  const UpdateKind& kind = kind_of(optimizer.kind);
+  bool flag = is_flag(kind, name);
+  if (optimizer.hyper.contains(name)) {
     optimizer.hyper[name] = value;
+    if (flag && value != 0) optimizer.flags.insert(name);
+  } else if (flag) {
+    value != 0 ? void(optimizer.flags.insert(name))
+               : void(optimizer.flags.erase(name));
   } else if (name == "skip_nonfinite") {
     optimizer.skip_nonfinite = value != 0;
-  } else if (name == "nesterov" && optimizer.kind == "sgd") {
-    optimizer.nesterov = value != 0;
-  } else if (optimizer.hyper.contains(name)) {
+  } else if (name == "clip_norm" || name == "clip_value" ||
+             name == "ema_decay") {
     optimizer.hyper[name] = value;
-    if (name == "momentum" && value != 0) optimizer.momentum = true;
+    optimizer.clip = optimizer.clip || name == "clip_norm";
+    optimizer.clip_each = optimizer.clip_each || name == "clip_value";
+    optimizer.average = optimizer.average || name == "ema_decay";
   } else {
-    std::vector<std::string> known{"clip_norm", "skip_nonfinite"};
-    if (optimizer.kind == "sgd") known.push_back("nesterov");
-    for (const auto& [key, unused] : optimizer.hyper) known.push_back(key);
     fail_usage("[optimizer] {} has no value '{}'\nHINT: did you mean '{}'?",
-               optimizer.kind, name, nearest_name(name, known));
+               optimizer.kind, name,
+               nearest_name(name, known_options(optimizer)));
   }
 }
 
@@ -194,6 +261,20 @@ StepGraph add_optimizer(const OpTable&, StepGraph step,
   }
   UpdateBuilder(step, optimizer).build();
   return step;
+}
+
+void freeze(Graph& forward, const std::vector<std::string>& patterns) {
+  for (const std::string& pattern : patterns) {
+    bool any = false;
+    for (size_t i = 0; i < forward.slots().size(); ++i) {
+      Slot& slot = forward.slot(static_cast<SlotId>(i));
+      if (slot.role != Role::kParameter) continue;
+      if (!fits_pattern(slot.name, pattern)) continue;
+      slot.trainable = false;
+      any = true;
+    }
+    if (!any) fail_usage("[freeze] no parameter fits '{}'", pattern);
+  }
 }
 
 }  // namespace braid::passes

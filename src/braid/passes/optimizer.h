@@ -4,21 +4,35 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "braid/ops/op.h"
 #include "braid/passes/step_graph.h"
 
 namespace braid::passes {
 
+// Parameters whose names fit a pattern ('*' and '?') have values of their own.
+struct ParameterGroup {
+  std::string pattern;
+  std::map<std::string, double> values;
+};
+
 struct Optimizer {
-  std::string kind;                     // "sgd" or "adamw"
+  std::string kind;                     // see ops/update_kinds.h
   std::map<std::string, double> hyper;  // name -> value for new members
-  bool momentum = false;                // sgd: keeps a momentum buffer
-  bool nesterov = false;                // sgd
+  // Switches that hold for all members: "nesterov", "amsgrad", "momentum"
+  // (a momentum buffer is kept), ...
+  std::set<std::string> flags = {};
+  std::vector<ParameterGroup> groups = {};  // the first that fits counts
   bool clip = false;            // by global norm per member: "clip_norm"
+  bool clip_each = false;       // element by element: "clip_value"
+  bool average = false;         // keeps averaged weights: "ema_decay"
   bool skip_nonfinite = false;  // a member with NaN or inf in its gradients
                                 // keeps everything as it is
+
+  bool has(const std::string& flag) const { return flags.contains(flag); }
 };
 
 // Known kinds with their default values; throws for others.
@@ -31,5 +45,8 @@ void set_option(Optimizer& optimizer, const std::string& name, double value);
 // Appends the update part. Parameters without a gradient stay as they are.
 StepGraph add_optimizer(const OpTable& ops, StepGraph step,
                         const Optimizer& optimizer);
+
+// Parameters whose names fit one of the patterns are not trained.
+void freeze(Graph& forward, const std::vector<std::string>& patterns);
 
 }  // namespace braid::passes

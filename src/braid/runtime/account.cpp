@@ -29,6 +29,11 @@ int64_t Account::used_bytes() const {
   return used_;
 }
 
+int64_t Account::room_bytes() const {
+  std::lock_guard lock(mutex_);
+  return limit_ - used_;
+}
+
 int64_t Account::peak_bytes() const {
   std::lock_guard lock(mutex_);
   return peak_;

@@ -22,6 +22,7 @@ class Account {
 
   int64_t limit_bytes() const { return limit_; }
   int64_t used_bytes() const;
+  int64_t room_bytes() const;  // what a charge may still take
   int64_t peak_bytes() const;
 
  private:

@@ -17,10 +17,12 @@ using plan::Space;
 // Passes over uncaptured kernels before a device records them.
 constexpr int64_t kWarmUpPasses = 3;
 
+// The state's slots are charged already.
 void check_limit(const plan::Program& program, Backend& backend) {
-  int64_t limit = backend.account().limit_bytes();
-  if (program.peak_bytes() > limit) {
-    throw std::runtime_error(plan::limit_report(program, limit));
+  int64_t room = backend.account().room_bytes();
+  if (program.arena_bytes > room) {
+    throw std::runtime_error(
+        plan::limit_report(program, room + program.device_slot_bytes()));
   }
 }
 

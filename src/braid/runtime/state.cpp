@@ -119,6 +119,7 @@ void State::write(SlotId slot, std::span<const std::byte> content) {
 }
 
 std::vector<std::byte> State::read_member(SlotId slot, int64_t member) const {
+  check_member(member);
   std::vector<std::byte> all = read(slot);
   if (members_ == 0) return all;
   auto size = all.size() / static_cast<size_t>(members_);
@@ -128,6 +129,7 @@ std::vector<std::byte> State::read_member(SlotId slot, int64_t member) const {
 
 void State::write_member(SlotId slot, int64_t member,
                          std::span<const std::byte> content) {
+  check_member(member);
   int64_t whole = slots_[static_cast<size_t>(slot)].bytes();
   int64_t size = whole / std::max<int64_t>(members_, 1);
   check_size(slot, content.size(), size);
@@ -137,6 +139,12 @@ void State::write_member(SlotId slot, int64_t member,
   if (device(slot)) {
     backend_.write(device(slot) + size * member, content.data(), size);
   }
+}
+
+void State::check_member(int64_t member) const {
+  int64_t count = std::max<int64_t>(members_, 1);
+  if (member >= 0 && member < count) return;
+  fail_usage("[state] there is no member {}; there are {}", member, count);
 }
 
 void State::check_size(SlotId slot, size_t given, int64_t expected) const {

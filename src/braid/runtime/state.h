@@ -38,6 +38,7 @@ class State {
                     std::span<const std::byte> content);
 
  private:
+  void check_member(int64_t member) const;
   void check_size(SlotId slot, size_t given, int64_t expected) const;
 
   std::vector<Slot> slots_;

@@ -119,13 +119,13 @@ Trainer::Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
 void Trainer::compile(const OpTable& ops, const passes::StepGraph& step,
                       size_t num_segments, runtime::Backend& backend) {
   auto workspace = runtime::measured_workspace(ops, backend, options_.threads);
+  int64_t limit = backend.account().room_bytes();
   auto try_plan = [&](const plan::Plan& candidate) {
     plan_ = candidate;
     program_ = std::make_unique<plan::Program>(
         plan::compile(ops, step, candidate, workspace));
-    return program_->peak_bytes() <= backend.account().limit_bytes();
+    return program_->peak_bytes() <= limit;
   };
-  int64_t limit = backend.account().limit_bytes();
   if (!options_.plan.segments.empty() || !options_.fit_to_limit) {
     plan::Plan chosen = options_.plan.segments.empty()
                             ? plan::keep_all(num_segments)
@@ -155,7 +155,7 @@ void Trainer::set_hyper(int64_t member, const std::string& name, double value) {
     std::memcpy(bytes.data(), &value, sizeof value);
     state_->write_member(slot, member, bytes);
   };
-  if (name == "momentum" && value != 0 && !options_.optimizer.momentum) {
+  if (name == "momentum" && value != 0 && !options_.optimizer.has("momentum")) {
     fail_usage("[member] momentum {} needs an optimizer with momentum", value);
   }
   SlotId slot = state_->find(passes::hyper_slot(name));

@@ -120,15 +120,18 @@ void add_aten_kernels(KernelTable& table, at::Device device) {
   add_aten_shape(table, device);
   add_aten_matmul(table, device);
   add_aten_conv(table, device);
+  add_aten_pool(table, device);
   add_aten_norm(table, device);
   add_aten_attention(table, device);
   add_aten_loss(table, device);
   add_aten_activation(table, device);
   add_aten_math(table, device);
   add_aten_compare(table, device);
+  add_aten_reduce(table, device);
   add_aten_softmax(table, device);
   add_aten_sort(table, device);
   add_aten_index(table, device);
+  add_aten_scatter(table, device);
   add_aten_pad(table, device);
   add_aten_arrange(table, device);
   add_aten_factory(table, device);

@@ -3,7 +3,18 @@
 namespace braid::runtime {
 namespace {
 
+// Without elements there are no statistics: running ones stay as they are.
+bool without_elements(Bound& b) {
+  if (b.in[0].numel() > 0) return false;
+  for (size_t i = 1; i < b.out.size(); ++i) {
+    if (i < 3) b.out[i].zero_();
+    if (i >= 3) b.out[i].copy_(b.in[i]);
+  }
+  return true;
+}
+
 void batch_norm(Bound& b) {
+  if (without_elements(b)) return;
   const Attrs& a = b.attrs();
   bool training = a.flag("training");
   std::optional<at::Tensor> mean, var;
@@ -28,6 +39,7 @@ void batch_norm(Bound& b) {
 }
 
 void batch_norm_backward(Bound& b) {
+  if (without_elements(b)) return;
   bool training = b.attrs().flag("training");
   std::optional<at::Tensor> running_mean, running_var;
   if (!training) {
@@ -40,12 +52,21 @@ void batch_norm_backward(Bound& b) {
   land({b.out[0], b.out[1], b.out[2]}, {dx, dw, db});
 }
 
-// [B, C] as [B, 1, ..., 1, C], to meet x[B, ..., C].
-at::Tensor per_member(const at::Tensor& w, const at::Tensor& x) {
+// [C] as it is; [B, C] as [B, 1, ..., 1, C], to meet x[B, ..., C].
+at::Tensor per_member(const at::Tensor& w, const at::Tensor& x,
+                      int64_t members) {
+  if (members == 0) return w;
   std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
   shape.front() = x.size(0);
   shape.back() = x.size(-1);
-  return w.view(shape);
+  return w.reshape(shape);
+}
+
+// x[..., C] summed to [C]; with members x[B, ..., C] to [B, C].
+at::Tensor sum_rows(const at::Tensor& x, int64_t members) {
+  std::vector<int64_t> dims;
+  for (int64_t d = members > 0 ? 1 : 0; d < x.dim() - 1; ++d) dims.push_back(d);
+  return dims.empty() ? x : x.sum(dims);
 }
 
 void layer_norm(Bound& b) {
@@ -54,26 +75,71 @@ void layer_norm(Bound& b) {
   auto [y, mean, rstd] = at::native_layer_norm(
       x, {x.size(-1)}, shared ? b.optional(1) : std::nullopt,
       shared ? b.optional(2) : std::nullopt, b.attrs().number("eps"));
-  if (!shared && b.has(1)) y = y * per_member(b.in[1], x);
-  if (!shared && b.has(2)) y = y + per_member(b.in[2], x);
+  if (!shared && b.has(1)) y = y * per_member(b.in[1], x, b.members());
+  if (!shared && b.has(2)) y = y + per_member(b.in[2], x, b.members());
   land({b.out[0], b.out[1], b.out[2]}, {y, mean, rstd});
 }
 
 void layer_norm_backward(Bound& b) {
   const at::Tensor &dy = b.in[0], &x = b.in[1];
   const at::Tensor &mean = b.in[3], &rstd = b.in[4];
-  bool affine = b.has(2);
   at::Tensor scaled = dy;
-  if (affine) {
-    scaled = dy * (b.members() == 0 ? b.in[2] : per_member(b.in[2], x));
-  }
+  if (b.has(2)) scaled = dy * per_member(b.in[2], x, b.members());
   at::Tensor dx = std::get<0>(at::native_layer_norm_backward(
       scaled, x, {x.size(-1)}, mean, rstd, std::nullopt, std::nullopt,
       {true, false, false}));
-  at::Tensor dy_rows = rows_of(dy, b.members());
-  at::Tensor normal = rows_of((x - mean) * rstd, b.members());
-  at::Tensor dw = (dy_rows * normal).sum({-2});
-  land({b.out[0], b.out[1], b.out[2]}, {dx, dw, dy_rows.sum({-2})});
+  at::Tensor dw = sum_rows(dy * ((x - mean) * rstd), b.members());
+  land({b.out[0], b.out[1], b.out[2]}, {dx, dw, sum_rows(dy, b.members())});
+}
+
+void rms_norm(Bound& b) {
+  const at::Tensor& x = b.in[0];
+  at::Tensor &y = b.out[0], &rstd = b.out[1];
+  at::mean_out(rstd, x.square(), {-1}, true);
+  rstd.add_(b.attrs().number("eps")).rsqrt_();
+  at::mul_out(y, x, rstd);
+  if (b.has(1)) y.mul_(per_member(b.in[1], x, b.members()));
+}
+
+void rms_norm_backward(Bound& b) {
+  const at::Tensor &dy = b.in[0], &x = b.in[1], &rstd = b.in[3];
+  at::Tensor normal = x * rstd;
+  b.out[1].copy_(sum_rows(dy * normal, b.members()));
+  at::Tensor scaled = dy;
+  if (b.has(2)) scaled = dy * per_member(b.in[2], x, b.members());
+  at::Tensor along = (scaled * normal).mean({-1}, true);
+  at::sub_out(b.out[0], scaled, normal.mul_(along));
+  b.out[0].mul_(rstd);
+}
+
+// [N, C, S...]: how many of each.
+struct Sizes {
+  explicit Sizes(const at::Tensor& x)
+      : batch(x.size(0)),
+        channels(x.size(1)),
+        places(c10::multiply_integers(x.sizes().slice(2))) {}
+  int64_t batch, channels, places;
+};
+
+void group_norm(Bound& b) {
+  at::Tensor x = b.in[0].contiguous();
+  Sizes n(x);
+  auto [y, mean, rstd] = at::native_group_norm(
+      x, b.optional(1), b.optional(2), n.batch, n.channels, n.places,
+      b.attrs().integer("num_groups"), b.attrs().number("eps"));
+  land({b.out[0], b.out[1], b.out[2]}, {y, mean, rstd});
+}
+
+void group_norm_backward(Bound& b) {
+  at::Tensor dy = b.in[0].contiguous(), x = b.in[1].contiguous();
+  Sizes n(x);
+  // libtorch gives db only where there is a weight.
+  at::Tensor w = b.has(2) ? b.in[2] : at::ones({n.channels}, x.options());
+  auto [dx, dw, db] = at::native_group_norm_backward(
+      dy, x, b.in[3].contiguous(), b.in[4].contiguous(), w.contiguous(),
+      n.batch, n.channels, n.places, b.attrs().integer("num_groups"),
+      {true, true, true});
+  land({b.out[0], b.out[1], b.out[2]}, {dx, dw, db});
 }
 
 }  // namespace
@@ -86,6 +152,10 @@ void add_aten_norm(KernelTable& table, at::Device device) {
   add("batch_norm_backward", batch_norm_backward);
   add("layer_norm", layer_norm);
   add("layer_norm_backward", layer_norm_backward);
+  add("group_norm", group_norm);
+  add("group_norm_backward", group_norm_backward);
+  table.add("rms_norm", aten_kernel(device, rms_norm));
+  table.add("rms_norm_backward", aten_kernel(device, rms_norm_backward));
 }
 
 }  // namespace braid::runtime

@@ -1,5 +1,7 @@
-// Updates by their formulas, for any device. Hyper-parameters are f64 [B];
+// What optimizers need beside their update rules. Hyper-parameters are f64 [B];
 // `lift` brings them to the parameter's type and rank.
+#include "braid/base/error.h"
+#include "braid/ops/update_kinds.h"
 #include "braid/runtime/kernels/aten/bind.h"
 
 namespace braid::runtime {
@@ -13,56 +15,34 @@ at::Tensor lift(const at::Tensor& values, const at::Tensor& like,
   return values.to(like.scalar_type()).view(shape);
 }
 
-at::Tensor scaled_gradient(const Bound& b, size_t scale) {
-  if (!b.has(scale)) return b.in[1];
-  return b.in[1] * lift(b.in[scale], b.in[1], b.members());
-}
-
 // Members that are skipped keep `before`.
-void store(const Bound& b, const at::Tensor& out, const at::Tensor& next,
-           const at::Tensor& before, size_t keep) {
-  if (!b.has(keep)) {
-    out.copy_(next);
-    return;
-  }
-  at::Tensor kept = lift(b.in[keep], before, b.members()).ne(0);
-  out.copy_(at::where(kept, next, before));
+at::Tensor kept(const Bound& b, size_t keep, const at::Tensor& next,
+                const at::Tensor& before) {
+  if (!b.has(keep)) return next;
+  return at::where(lift(b.in[keep], before, b.members()).ne(0), next, before);
 }
 
-void sgd(Bound& b) {
-  const at::Tensor& p = b.in[0];
-  int64_t m = b.members();
-  auto value = [&](size_t i) { return lift(b.in[i], p, m); };
-  at::Tensor g = scaled_gradient(b, 8) + p * value(7);
-  at::Tensor d = g;
-  if (b.has(2)) {
-    at::Tensor first = lift(b.in[3].eq(0).to(at::kDouble), p, m).ne(0);
-    at::Tensor buffer =
-        at::where(first, g, b.in[2] * value(5) + g * (1 - value(6)));
-    bool nesterov = b.attrs().flag("nesterov");
-    d = nesterov ? g + buffer * value(5) : buffer;
-    d = at::where(value(5).ne(0), d, g);
-    store(b, b.out[1], buffer, b.in[2], 9);
-  }
-  store(b, b.out[0], p - d * value(4), p, 9);
+void nadam_product(Bound& b) {
+  at::Tensor step = b.in[1].to(at::kDouble) + 1;
+  at::Tensor power = at::pow(0.96, step * b.in[3]);
+  at::Tensor next = b.in[0] * b.in[2] * (1 - power * 0.5);
+  if (b.has(4)) next = at::where(b.in[4].ne(0), next, b.in[0]);
+  b.out[0].copy_(next);
 }
 
-void adamw(Bound& b) {
-  const at::Tensor& p = b.in[0];
+void clip_value(Bound& b) {
+  at::Tensor limit = lift(b.in[1], b.in[0], b.members());
+  b.out[0].copy_(at::minimum(at::maximum(b.in[0], -limit), limit));
+}
+
+void ema_update(Bound& b) {
   int64_t members = b.members();
-  auto value = [&](size_t i) { return lift(b.in[i], p, members); };
-  at::Tensor g = scaled_gradient(b, 10);
-  at::Tensor step = b.in[4].to(at::kDouble) + 1;
-  at::Tensor correction1 = lift(1 - b.in[6].pow(step), p, members);
-  at::Tensor correction2 = lift((1 - b.in[7].pow(step)).sqrt(), p, members);
-  at::Tensor m = b.in[2] + (g - b.in[2]) * (1 - value(6));
-  at::Tensor v = b.in[3] * value(7) + g * g * (1 - value(7));
-  at::Tensor denominator = v.sqrt() / correction2 + value(8);
-  at::Tensor next = p * (1 - value(5) * value(9)) -
-                    m / denominator * (value(5) / correction1);
-  store(b, b.out[1], m, b.in[2], 11);
-  store(b, b.out[2], v, b.in[3], 11);
-  store(b, b.out[0], next, p, 11);
+  at::Tensor decay = lift(b.in[3], b.in[0], members);
+  at::Tensor first =
+      lift(b.in[2].eq(0).to(at::kDouble), b.in[0], members).ne(0);
+  at::Tensor next =
+      at::where(first, b.in[1], b.in[0] * decay + b.in[1] * (1 - decay));
+  b.out[0].copy_(kept(b, 4, next, b.in[0]));
 }
 
 void sum_squares(Bound& b) {
@@ -86,8 +66,16 @@ void add_aten_optimizer(KernelTable& table, at::Device device) {
   auto add = [&](const char* op, Body body) {
     table.add(op, aten_kernel(device, std::move(body)));
   };
-  add("sgd_update", sgd);
-  add("adamw_update", adamw);
+  // Updates themselves are kernels of each device.
+  for (const UpdateKind& kind : update_kinds()) {
+    table.add(kind.op(), [](const Call& call) -> Run {
+      fail_usage("[kernels] op '{}' has no kernel on this device",
+                 call.node->op);
+    });
+  }
+  add("nadam_product", nadam_product);
+  add("clip_value", clip_value);
+  add("ema_update", ema_update);
   add("sum_squares", sum_squares);
   add("clip_scale", clip_scale);
   add("is_finite", [](Bound& b) { b.out[0].copy_(b.in[0].isfinite()); });

@@ -1,15 +1,10 @@
-#include "braid/runtime/kernels/aten/bind.h"
+#include "braid/runtime/kernels/aten/numbers.h"
 
 namespace braid::runtime {
 namespace {
 
 const char* gelu_form(const Bound& b) {
   return b.attrs().flag_or("tanh", false) ? "tanh" : "none";
-}
-
-// The attribute `value` in the type of the input.
-at::Tensor value_tensor(const Bound& b) {
-  return at::scalar_tensor(b.attrs().number("value"), b.in[0].options());
 }
 
 }  // namespace
@@ -22,17 +17,22 @@ void add_aten_pointwise(KernelTable& table, at::Device device) {
   add("sub", [](Bound& b) { at::sub_out(b.out[0], b.in[0], b.in[1]); });
   add("mul", [](Bound& b) { at::mul_out(b.out[0], b.in[0], b.in[1]); });
   add("div", [](Bound& b) { at::div_out(b.out[0], b.in[0], b.in[1]); });
+  add("add_alpha", [](Bound& b) {
+    at::add_out(b.out[0], b.in[0], b.in[1], number(b, "alpha"));
+  });
   add("add_scalar",
-      [](Bound& b) { at::add_out(b.out[0], b.in[0], value_tensor(b)); });
-  add("mul_scalar",
-      [](Bound& b) { at::mul_out(b.out[0], b.in[0], value_tensor(b)); });
-  add("neg", [](Bound& b) { at::neg_out(b.out[0], b.in[0]); });
-  add("exp", [](Bound& b) { at::exp_out(b.out[0], b.in[0]); });
-  add("log", [](Bound& b) { at::log_out(b.out[0], b.in[0]); });
-  add("sqrt", [](Bound& b) { at::sqrt_out(b.out[0], b.in[0]); });
-  add("tanh", [](Bound& b) { at::tanh_out(b.out[0], b.in[0]); });
-  add("sigmoid", [](Bound& b) { at::sigmoid_out(b.out[0], b.in[0]); });
-  add("relu", [](Bound& b) { at::relu_out(b.out[0], b.in[0]); });
+      [](Bound& b) { at::add_out(b.out[0], b.in[0], wrapped(b, "value")); });
+  add("rsub_scalar",
+      [](Bound& b) { at::sub_out(b.out[0], wrapped(b, "value"), b.in[0]); });
+  add_scalar_row(table, device, {"mul", at::mul_out});
+  add_scalar_row(table, device, {"div", at::div_out});
+  const UnaryRow rows[] = {
+      {"neg", at::neg_out},   {"exp", at::exp_out},
+      {"log", at::log_out},   {"sqrt", at::sqrt_out},
+      {"tanh", at::tanh_out}, {"sigmoid", at::sigmoid_out},
+      {"relu", at::relu_out},
+  };
+  for (const UnaryRow& row : rows) add_row(table, device, row);
   add("gelu", [](Bound& b) { at::gelu_out(b.out[0], b.in[0], gelu_form(b)); });
   add("tanh_backward",
       [](Bound& b) { at::tanh_backward_out(b.out[0], b.in[0], b.in[1]); });

@@ -1,4 +1,4 @@
-// Copies, reductions and slot writes.
+// Copies and slot writes.
 #include "braid/runtime/kernels/aten/bind.h"
 
 namespace braid::runtime {
@@ -35,22 +35,6 @@ void add_aten_shape(KernelTable& table, at::Device device) {
   add("slice_backward", slice_backward);
   add("cat",
       [](Bound& b) { at::cat_out(b.out[0], b.in, b.attrs().integer("dim")); });
-  add("sum", [](Bound& b) {
-    if (b.attrs().ints("dims").empty()) {
-      b.out[0].copy_(b.in[0]);
-      return;
-    }
-    at::sum_out(b.out[0], b.in[0], b.attrs().ints("dims"),
-                b.attrs().flag("keep_dims"));
-  });
-  add("mean", [](Bound& b) {
-    if (b.attrs().ints("dims").empty()) {
-      b.out[0].copy_(b.in[0]);
-      return;
-    }
-    at::mean_out(b.out[0], b.in[0], b.attrs().ints("dims"),
-                 b.attrs().flag("keep_dims"));
-  });
 }
 
 }  // namespace braid::runtime

@@ -46,6 +46,13 @@ bool fits(const Call& c, const Tensor& main) {
          std::all_of(c.outputs.begin(), c.outputs.end(), is_plain);
 }
 
+// The same for an update, whose gradient may be strided.
+bool fits_update(const Call& c, const Tensor& main) {
+  Call rest = c;
+  rest.inputs[1] = {};
+  return fits(rest, main);
+}
+
 void check_launch(const char* kernel) {
   check_cuda(cudaGetLastError(), kernel);
 }
@@ -77,13 +84,32 @@ Run prepare_dropout(const Call& c, const Place& place) {
   };
 }
 
+// Launches an update; a strided gradient is packed in scratch first.
+template <class T, class Update>
+Run launch_update(const Call& c, const Place& place, Update update,
+                  void (*launch)(const Update&, cudaStream_t)) {
+  if (c.in(1).contiguous()) {
+    return [=] {
+      launch(update, place.stream);
+      check_launch("update");
+    };
+  }
+  return [=, gradient = bind(c.in(1), place.device)] {
+    at::Tensor packed = gradient.contiguous();
+    Update now = update;
+    now.gradient = packed.data_ptr<T>();
+    launch(now, place.stream);
+    check_launch("update");
+  };
+}
+
 template <class T>
 Run prepare_sgd(const Call& c, const Place& place) {
   cuda::Sgd<T> s{.p_out = c.out(0).as<T>(),
-                 .buffer_out = c.out(1).as<T>(),
+                 .buffer_out = c.has(2) ? c.out(1).as<T>() : nullptr,
                  .p = c.in(0).as<T>(),
                  .gradient = c.in(1).as<T>(),
-                 .buffer = c.in(2).as<T>(),
+                 .buffer = pointer<T>(c, 2),
                  .step = c.in(3).as<int64_t>(),
                  .lr = c.in(4).as<double>(),
                  .momentum = c.in(5).as<double>(),
@@ -94,10 +120,7 @@ Run prepare_sgd(const Call& c, const Place& place) {
                  .nesterov = c.attrs().flag("nesterov"),
                  .members = sets_of(c),
                  .count = c.in(0).numel() / sets_of(c)};
-  return [s, place] {
-    cuda::launch_sgd(s, place.stream);
-    check_launch("sgd_update");
-  };
+  return launch_update<T>(c, place, s, cuda::launch_sgd<T>);
 }
 
 template <class T>
@@ -119,10 +142,7 @@ Run prepare_adamw(const Call& c, const Place& place) {
                    .keep = pointer<double>(c, 11),
                    .members = sets_of(c),
                    .count = c.in(0).numel() / sets_of(c)};
-  return [a, place] {
-    cuda::launch_adamw(a, place.stream);
-    check_launch("adamw_update");
-  };
+  return launch_update<T>(c, place, a, cuda::launch_adamw<T>);
 }
 
 template <class T>
@@ -218,28 +238,24 @@ using Prepare = Run (*)(const Call&, const Place&);
 struct Row {
   const char* op;
   size_t main;
-  size_t min_inputs;  // with fewer the general kernel decides
+  bool (*fits)(const Call&, const Tensor& main);
   Prepare in_float, in_double;
 };
 
 constexpr Row kRows[] = {
-    {"sgd_update", 0, 8, prepare_sgd<float>, prepare_sgd<double>},
-    {"adamw_update", 0, 10, prepare_adamw<float>, prepare_adamw<double>},
-    {"sum_squares", 0, 1, prepare_sum_squares<float>,
+    {"sgd_update", 0, fits_update, prepare_sgd<float>, prepare_sgd<double>},
+    {"adamw_update", 0, fits_update, prepare_adamw<float>,
+     prepare_adamw<double>},
+    {"sum_squares", 0, fits, prepare_sum_squares<float>,
      prepare_sum_squares<double>},
-    {"cross_entropy_loss", 0, 2, prepare_cross_entropy<float>,
+    {"cross_entropy_loss", 0, fits, prepare_cross_entropy<float>,
      prepare_cross_entropy<double>},
-    {"cross_entropy_loss_backward", 1, 5, prepare_cross_entropy_backward<float>,
+    {"cross_entropy_loss_backward", 1, fits,
+     prepare_cross_entropy_backward<float>,
      prepare_cross_entropy_backward<double>},
-    {"layer_norm_backward", 1, 5, prepare_layer_norm_backward<float>,
+    {"layer_norm_backward", 1, fits, prepare_layer_norm_backward<float>,
      prepare_layer_norm_backward<double>},
 };
-
-// Optional operands come last but for layer_norm's w, so the operand before
-// min_inputs tells whether all that are needed are there.
-bool serves(const Row& row, const Call& c) {
-  return c.has(row.min_inputs - 1) && fits(c, c.in(row.main));
-}
 
 Run dropout(const Call& call, const Place& place) {
   bool is_double = call.in(0).dtype == DType::kFloat64;
@@ -257,7 +273,7 @@ void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream) {
     table.add(
         row.op,
         [row, place, general = table.at(row.op)](const Call& call) -> Run {
-          if (!serves(row, call)) return general(call);
+          if (!row.fits(call, call.in(row.main))) return general(call);
           bool is_double = call.in(row.main).dtype == DType::kFloat64;
           return (is_double ? row.in_double : row.in_float)(call, place);
         });

@@ -36,8 +36,8 @@ struct Dropout {
 template <class T>
 void launch_dropout(const Dropout<T>& d, cudaStream_t stream);
 
-// Updates of [B, count]; outputs may be their inputs. `scale` (of gradients)
-// and `keep` (0: the member stays as it is) may be null.
+// Updates of [B, count]; outputs may be their inputs. `scale` (of gradients),
+// `keep` (0: the member stays as it is) and the momentum buffer may be null.
 template <class T>
 struct Sgd {
   T *p_out, *buffer_out;

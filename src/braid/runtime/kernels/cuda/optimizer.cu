@@ -1,6 +1,6 @@
 // Updates of one parameter of all members in one launch. A block works on one
 // member, so its hyper-parameters are read and prepared once per block. The
-// formulas are those of kernels/aten/optimizer.cpp.
+// formulas are those of kernels/cpu/optimizer.cpp.
 #include "braid/runtime/kernels/cuda/cuda_kernels.h"
 #include "braid/runtime/kernels/cuda/launch.cuh"
 
@@ -20,30 +20,34 @@ __device__ bool is_kept(const double* keep, int64_t member) {
 
 template <class T>
 struct SgdValues {
-  T lr, momentum, fresh, weight_decay, scale;
-  bool first, keep;
+  T rate, momentum, add, decay, scale;
+  bool first, uses_buffer, keep;
 };
 
 template <class T>
 __device__ SgdValues<T> sgd_values(const Sgd<T>& s, int64_t b) {
-  return {static_cast<T>(s.lr[b]),
-          static_cast<T>(s.momentum[b]),
-          T(1) - static_cast<T>(s.dampening[b]),
-          static_cast<T>(s.weight_decay[b]),
-          value_or_one<T>(s.scale, b),
-          s.step[b] == 0,
-          is_kept(s.keep, b)};
+  return {.rate = static_cast<T>(s.lr[b]),
+          .momentum = static_cast<T>(s.momentum[b]),
+          .add = static_cast<T>(1 - s.dampening[b]),
+          .decay = static_cast<T>(s.weight_decay[b]),
+          .scale = value_or_one<T>(s.scale, b),
+          .first = s.step[b] == 0,
+          .uses_buffer = s.buffer && s.momentum[b] != 0,
+          .keep = is_kept(s.keep, b)};
 }
 
 template <class T>
 __device__ void sgd_element(const Sgd<T>& s, const SgdValues<T>& h, int64_t i) {
-  T p = s.p[i], before = s.buffer[i];
-  T g = s.gradient[i] * h.scale + p * h.weight_decay;
-  T buffer = h.first ? g : before * h.momentum + g * h.fresh;
-  T step = s.nesterov ? g + buffer * h.momentum : buffer;
-  T next = p - (h.momentum != 0 ? step : g) * h.lr;
-  s.buffer_out[i] = h.keep ? buffer : before;
-  s.p_out[i] = h.keep ? next : p;
+  T p = s.p[i];
+  T g = s.gradient[i] * h.scale + p * h.decay;
+  T step = g;
+  if (s.buffer) {
+    T before = s.buffer[i];
+    T buffer = h.first ? g : before * h.momentum + g * h.add;
+    if (h.uses_buffer) step = s.nesterov ? g + buffer * h.momentum : buffer;
+    s.buffer_out[i] = h.keep ? buffer : before;
+  }
+  s.p_out[i] = h.keep ? p - step * h.rate : p;
 }
 
 template <class T>
@@ -61,26 +65,23 @@ __global__ void sgd_kernel(Sgd<T> s) {
 
 template <class T>
 struct AdamwValues {
-  T fresh1, beta2, fresh2, eps, shrink, rate, correction2, scale;
+  T decay, add1, keep2, add2, rate, correction2, eps, scale;
   bool keep;
 };
 
 template <class T>
 __device__ AdamwValues<T> adamw_values(const Adamw<T>& a, int64_t b) {
   double step = static_cast<double>(a.step[b]) + 1;
-  auto correction1 = static_cast<T>(1 - pow(a.beta1[b], step));
-  auto correction2 = static_cast<T>(sqrt(1 - pow(a.beta2[b], step)));
-  auto lr = static_cast<T>(a.lr[b]);
-  auto beta2 = static_cast<T>(a.beta2[b]);
-  return {T(1) - static_cast<T>(a.beta1[b]),
-          beta2,
-          T(1) - beta2,
-          static_cast<T>(a.eps[b]),
-          T(1) - lr * static_cast<T>(a.weight_decay[b]),
-          lr / correction1,
-          correction2,
-          value_or_one<T>(a.scale, b),
-          is_kept(a.keep, b)};
+  double lr = a.lr[b], beta1 = a.beta1[b], beta2 = a.beta2[b];
+  return {.decay = static_cast<T>(1 - lr * a.weight_decay[b]),
+          .add1 = static_cast<T>(1 - beta1),
+          .keep2 = static_cast<T>(beta2),
+          .add2 = static_cast<T>(1 - beta2),
+          .rate = static_cast<T>(lr / (1 - pow(beta1, step))),
+          .correction2 = static_cast<T>(1 / sqrt(1 - pow(beta2, step))),
+          .eps = static_cast<T>(a.eps[b]),
+          .scale = value_or_one<T>(a.scale, b),
+          .keep = is_kept(a.keep, b)};
 }
 
 template <class T>
@@ -88,9 +89,9 @@ __device__ void adamw_element(const Adamw<T>& a, const AdamwValues<T>& h,
                               int64_t i) {
   T p = a.p[i], m0 = a.m[i], v0 = a.v[i];
   T g = a.gradient[i] * h.scale;
-  T m = m0 + (g - m0) * h.fresh1;
-  T v = v0 * h.beta2 + g * g * h.fresh2;
-  T next = p * h.shrink - m / (sqrt(v) / h.correction2 + h.eps) * h.rate;
+  T m = m0 + (g - m0) * h.add1;
+  T v = v0 * h.keep2 + g * g * h.add2;
+  T next = p * h.decay - h.rate * (m / (sqrt(v) * h.correction2 + h.eps));
   a.m_out[i] = h.keep ? m : m0;
   a.v_out[i] = h.keep ? v : v0;
   a.p_out[i] = h.keep ? next : p;
