@@ -23,10 +23,11 @@ import torch.nn.functional as F
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("BRAID_BUILD", ROOT / "build"))
-sys.path.insert(0, str(ROOT / "tests" / "models"))
+sys.path.insert(0, str(ROOT / "tests"))
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
+import models  # noqa: E402
 
 
 class BraidStep:
@@ -137,8 +138,8 @@ def mlp_case():
 
 
 def transformer_case(threads):
-    from transformer import Transformer
-    module = Transformer(vocab=512, width=256, heads=4, layers=4, length=64)
+    module = models.make("transformer", vocab=512, width=256, heads=4,
+                         layers=4, length=64)
     tokens = torch.arange(8 * 64).reshape(8, 64) % 2
     name = "transformer(layers=4,width=256,length=64,vocab=512,batch=8)"
     return {"braid": BraidStep(name, threads),

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Builds, checks training on a CUDA device against the CPU and writes a record:
+#   bench/gpu_step.sh [FILE]      default: bench/results/gpu_spine.txt
+# Errors are max |gpu - cpu| / max |cpu| of the worst tensor of the state after
+# five steps. Times are for information: small models, inputs made and copied
+# by the host in each step.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/lib.sh
+
+file=${1:-bench/results/gpu_spine.txt}
+command -v nvidia-smi >/dev/null || die "no nvidia-smi: is there a CUDA device?"
+scripts/build.sh
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+status=0
+
+# check NAME PROGRAM FILTER: runs tests and keeps their output.
+check() {
+  "build/tests/$2" --gtest_filter="$3" 2>&1 | tee "$logs/$1" || status=1
+}
+check parity parity_tests 'ParityOnGpu*'
+check training e2e_cpp_tests 'Gpu*'
+
+# results NAME: the lines of a gtest log that say how it ended.
+results() { grep -E '^\[  (PASSED|SKIPPED|FAILED) ' "$logs/$1"; }
+# records KIND: what the tests wrote down.
+records() { sed -n "s/^record: $1 */  /p" "$logs/training"; }
+
+mkdir -p "$(dirname "$file")"
+{
+  echo "Training on a CUDA device"
+  echo "command   bench/gpu_step.sh"
+  echo "date      $(date -u +%F)"
+  echo "gpu       $(nvidia-smi --query-gpu=name --format=csv,noheader | head -1)"
+  "$(braid_python)" - <<'PYTHON'
+import torch
+
+print(f"torch     {torch.__version__}, CUDA {torch.version.cuda}, "
+      f"cuDNN {torch.backends.cudnn.version()}")
+PYTHON
+  echo "compiler  $(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/nvcc \1/p'), $(c++ -dumpfullversion | sed 's/^/c++ /')"
+  echo
+  echo "Every row of the parity table on the GPU"
+  results parity
+  echo
+  echo "Tests of training on the GPU"
+  results training
+  echo
+  echo "State after five steps against the CPU (f32 within 1e-4, f64 within 1e-9)"
+  records cpu
+  echo
+  echo "Recorded steps against plain ones, bit by bit"
+  records replay
+  echo
+  echo "Plans against the unplanned run (0 unless the host updates)"
+  records plan
+} >"$file"
+say "wrote $file"
+exit $status
