@@ -17,7 +17,15 @@ namespace braid::parity {
 
 // How an input is filled.
 struct Arg {
-  enum class Kind { kFloat, kPositive, kIndex, kBool, kMissing };
+  enum class Kind {
+    kFloat,
+    kPositive,
+    kSteps,
+    kSpecial,
+    kIndex,
+    kBool,
+    kMissing
+  };
   Shape shape = {};
   Kind kind = Kind::kFloat;
   int64_t limit = 0;  // of an index
@@ -25,6 +33,12 @@ struct Arg {
 
 inline Arg positive(Shape shape) {
   return {std::move(shape), Arg::Kind::kPositive};
+}
+// Multiples of 1/2, so that zeros and ties occur.
+inline Arg steps(Shape shape) { return {std::move(shape), Arg::Kind::kSteps}; }
+// The same with infinities and NaNs among them.
+inline Arg special(Shape shape) {
+  return {std::move(shape), Arg::Kind::kSpecial};
 }
 inline Arg index(Shape shape, int64_t limit) {
   return {std::move(shape), Arg::Kind::kIndex, limit};
@@ -52,6 +66,7 @@ std::vector<Row> shape_rows();
 std::vector<Row> reduce_rows();
 std::vector<Row> matmul_rows();
 std::vector<Row> conv_rows();
+std::vector<Row> pool_rows();
 std::vector<Row> norm_rows();
 std::vector<Row> attention_rows();
 std::vector<Row> loss_rows();

@@ -2,7 +2,9 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "braid/ops/functions.h"
 #include "braid/runtime/kernels/aten/bind.h"
@@ -23,7 +25,8 @@ at::Tensor from_bytes(std::span<const std::byte> bytes, const Shape& shape,
 }
 
 bool is_float(const Arg& arg) {
-  return arg.kind == Arg::Kind::kFloat || arg.kind == Arg::Kind::kPositive;
+  return arg.kind != Arg::Kind::kIndex && arg.kind != Arg::Kind::kBool &&
+         arg.kind != Arg::Kind::kMissing;
 }
 
 // A result without a gradient beside a loss that has nothing to do with it.
@@ -53,7 +56,10 @@ Graph build_graph(const OpTable& ops, const Row& row, DType dtype) {
     }
   }
   Var y = row.build ? row.build(inputs) : apply(row.op, inputs, row.attrs);
-  if (!is_floating(y.dtype())) return forward_only(std::move(graph), y, dtype);
+  bool learns = std::any_of(row.args.begin(), row.args.end(), is_float);
+  if (!learns || !is_floating(y.dtype())) {
+    return forward_only(std::move(graph), y, dtype);
+  }
   Var weights = input(graph, "weights", {y.dtype(), y.shape()});
   Ints dims;
   for (int64_t d = 0; d < y.rank(); ++d) dims.push_back(d);
@@ -69,6 +75,16 @@ at::Tensor stacked(const std::vector<Tensors>& inputs, size_t i,
   std::vector<at::Tensor> parts;
   for (const Tensors& one : inputs) parts.push_back(one[i]);
   return at::stack(parts);
+}
+
+// Multiples of 1/2 in [-2, 2], beyond them infinities and NaN when wanted.
+at::Tensor stepped(const Arg& arg, at::Generator random) {
+  bool special = arg.kind == Arg::Kind::kSpecial;
+  at::Tensor x = at::randint(special ? -7 : -4, special ? 7 : 5, arg.shape,
+                             random, at::TensorOptions(at::kDouble));
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  at::Tensor edges = at::where(x > 4, kInf, at::where(x < -5, NAN, -kInf));
+  return at::where(x.abs() > 4, edges, x / 2);
 }
 
 }  // namespace
@@ -93,6 +109,8 @@ Tensors random_inputs(const Row& row, DType dtype, int64_t seed) {
       case Arg::Kind::kBool:
         inputs.push_back(at::rand(arg.shape, random, options) < 0.6);
         break;
+      case Arg::Kind::kSteps:
+      case Arg::Kind::kSpecial: inputs.push_back(stepped(arg, random)); break;
       case Arg::Kind::kMissing: inputs.emplace_back(); break;
     }
     if (is_float(arg)) {
@@ -186,9 +204,11 @@ std::vector<Results> run_braid(const Row& row,
 
 double difference(const at::Tensor& a, const at::Tensor& b) {
   if (b.numel() == 0) return 0;
-  double scale = b.abs().max().item<double>();
-  double error =
-      (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+  at::Tensor x = a.to(at::kDouble), y = b.to(at::kDouble);
+  // NaNs and infinities must stand at the same places.
+  at::Tensor same = x.eq(y).logical_or_(x.isnan().logical_and_(y.isnan()));
+  double scale = y.abs().masked_fill(~y.isfinite(), 0).max().item<double>();
+  double error = (x - y).abs().masked_fill(same, 0).max().item<double>();
   return error / std::max(scale, 1e-3);
 }
 

@@ -41,15 +41,18 @@ const std::vector<std::string> kPasses{"forward",    "array",     "autodiff",
 void declare(CLI::App& app, InspectOptions& o) {
   auto add = [&](const char* name, auto& value, const char* type,
                  const char* text) {
-    app.add_option(name, value, text)->type_name(type);
+    return app.add_option(name, value, text)->type_name(type);
   };
   add("MODEL", o.model, " ", "As 'mlp(hidden=64)', or a graph file");
-  add("--copies", o.copies, "B", "As an array of B members");
+  add("--copies", o.copies, "B", "As an array of B members")
+      ->check(check_whole);
   add("--dump-after", o.dump_after, "PASS", "Print the graph after a pass");
   add("--optimizer", o.optimizer, "NAME", "Of the printed graph (adamw)");
-  add("--accumulate", o.accumulate, "M", "Micro-batches (1)");
+  add("--accumulate", o.accumulate, "M", "Micro-batches (1)")
+      ->check(check_whole);
   add("--dtype", o.dtype, "TYPE", "f32 or f64 (f32)");
-  app.footer("Passes: " + fmt::format("{}", fmt::join(kPasses, ", ")) + "\n");
+  app.footer(fmt::format("{}\n{}\nPasses: {}\n", models_in_words(),
+                         optimizers_in_words(), fmt::join(kPasses, ", ")));
 }
 
 void validate(const InspectOptions& o) {

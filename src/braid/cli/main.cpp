@@ -41,15 +41,19 @@ const CLI::App& chosen_app(const CLI::App& app) {
   return verbs.empty() ? app : *verbs.front();
 }
 
-std::vector<std::string> known_words(const CLI::App& app) {
-  std::vector<std::string> words;
-  for (const CLI::Option* option : app.get_options()) {
-    words.push_back(option->get_name());
+// Options for a word that looks like one, else verbs.
+std::string nearest_word(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> known;
+  if (word.starts_with('-')) {
+    for (const CLI::Option* option : app.get_options()) {
+      if (!option->get_positional()) known.push_back(option->get_name());
+    }
+  } else {
+    for (const CLI::App* verb : app.get_subcommands({})) {
+      known.push_back(verb->get_name());
+    }
   }
-  for (const CLI::App* verb : app.get_subcommands({})) {
-    words.push_back(verb->get_name());
-  }
-  return words;
+  return nearest_name(word, known);
 }
 
 std::string command_name(const CLI::App& app) {
@@ -58,17 +62,15 @@ std::string command_name(const CLI::App& app) {
 
 int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& chosen = chosen_app(app);
+  std::string who = command_name(chosen), problem = error.what();
+  std::string hint = fmt::format("see '{} --help'", who);
   std::vector<std::string> extra = app.remaining(true);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) && !extra.empty()) {
-    return report(
-        kUsage, fmt::format("[{}] '{}' was not expected\n"
-                            "HINT: did you mean '{}'?",
-                            command_name(chosen), extra.front(),
-                            nearest_name(extra.front(), known_words(chosen))));
+    problem = fmt::format("'{}' was not expected", extra.front());
+    std::string nearest = nearest_word(chosen, extra.front());
+    if (!nearest.empty()) hint = fmt::format("did you mean '{}'?", nearest);
   }
-  return report(kUsage, fmt::format("[{}] {}\nHINT: see '{} --help'",
-                                    command_name(chosen), error.what(),
-                                    command_name(chosen)));
+  return report(kUsage, fmt::format("[{}] {}\nHINT: {}", who, problem, hint));
 }
 
 int run(int argc, char** argv) {

@@ -33,7 +33,7 @@ MemberEntry read_member(const YamlFile& file, const YAML::Node& map,
     } else if (key == "inputs") {
       member.inputs = path(text);
     } else {
-      member.settings.push_back({key, text, file.place(node)});
+      member.settings.push_back({key, text, "[members] " + file.place(node)});
     }
   }
   return member;

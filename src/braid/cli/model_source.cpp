@@ -6,6 +6,7 @@
 #include "braid/base/error.h"
 #include "braid/graph/text.h"
 #include "braid/models/models.h"
+#include "braid/ops/update_kinds.h"
 #include "braid/passes/names.h"
 
 namespace braid::cli {
@@ -18,6 +19,16 @@ const Model* find_model(const std::string& text) {
     if (model.name == text.substr(0, text.find('('))) return &model;
   }
   return nullptr;
+}
+
+// "Models: mlp, lenet"
+template <class Row>
+std::string words_of(const char* title, const std::vector<Row>& rows) {
+  std::string words = fmt::format("{}:", title);
+  for (const Row& row : rows) {
+    words += fmt::format("{} {}", words.back() == ':' ? "" : ",", row.name);
+  }
+  return words;
 }
 
 // An input as a model declares it: "x[batch, features] float".
@@ -84,12 +95,13 @@ std::optional<DType> told_dtype(const io::SafetensorsFile* file) {
 
 // "mlp(hidden=8)" -> "mlp(batch=4,hidden=8)": later sizes count.
 std::string with_sizes(const std::string& text, const models::Sizes& sizes) {
-  if (sizes.empty()) return text;
+  size_t open = text.find('(');
+  bool is_open = open != text.npos && !text.ends_with(')');
+  if (sizes.empty() || is_open) return text;
   std::string list;
   for (const auto& [name, size] : sizes) {
     list += fmt::format("{}={},", name, static_cast<int64_t>(size));
   }
-  size_t open = text.find('(');
   if (open == text.npos) return fmt::format("{}({})", text, list);
   return text.substr(0, open + 1) + list + text.substr(open + 1);
 }
@@ -159,6 +171,14 @@ Graph load_model(const OpTable& ops, const std::string& text,
                     : models::build_model(ops, text, DType::kFloat32);
   check_forward(text, graph);
   return graph;
+}
+
+std::string models_in_words() {
+  return words_of("Models", models::all_models());
+}
+
+std::string optimizers_in_words() {
+  return words_of("Optimizers", update_kinds());
 }
 
 std::string inputs_in_words(const std::string& text, const Graph& forward) {

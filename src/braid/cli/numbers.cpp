@@ -3,6 +3,9 @@
 #include <charconv>
 #include <string>
 
+#include "braid/cli/verb.h"
+#include "fmt/format.h"
+
 namespace braid::cli {
 namespace {
 
@@ -33,6 +36,11 @@ std::optional<double> parse_number(std::string_view text) {
 
 std::optional<int64_t> parse_whole(std::string_view text) {
   return read_all<int64_t>(without_plus(text));
+}
+
+std::string check_whole(const std::string& text) {
+  if (parse_whole(text)) return "";
+  return fmt::format("'{}' is not a whole number", text);
 }
 
 std::optional<bool> parse_flag(std::string_view text) {

@@ -121,7 +121,8 @@ RunRecord restore_run(const io::CheckpointDir& checkpoint,
                  static_cast<SlotId>(i), checkpoint);
   }
   RunRecord record{checkpoint.step, {}};
-  for (const Json& list : checkpoint.meta().at("losses")) {
+  Json meta = checkpoint.meta();
+  for (const Json& list : meta.at("losses")) {
     record.losses.push_back(read_losses(list));
   }
   return record;

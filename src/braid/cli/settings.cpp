@@ -6,6 +6,7 @@
 #include "braid/base/error.h"
 #include "braid/base/text.h"
 #include "braid/cli/numbers.h"
+#include "braid/ops/update_kinds.h"
 #include "braid/passes/names.h"
 
 namespace braid::cli {
@@ -15,10 +16,6 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-bool is_flag(const std::string& name) {
-  return name == "nesterov" || name == "skip_nonfinite";
 }
 
 bool is_probability(const std::string& name) {
@@ -44,36 +41,47 @@ struct Range {
 };
 
 Range range_of(const std::string& name) {
-  if (is_probability(name) || name == "beta1" || name == "beta2") {
+  if (is_probability(name) || name == "beta1" || name == "beta2" ||
+      name == "ema_decay") {
     return {.low = 0, .high = 1, .with_high = false};
   }
-  if (name == "clip_norm") return {.low = 0, .with_low = false};
+  if (name == "clip_norm" || name == "clip_value") {
+    return {.low = 0, .with_low = false};
+  }
   if (name == "dampening") return {};
   return {.low = 0};
 }
 
-double read_value(const Setting& s) {
-  if (is_flag(s.name)) {
-    if (auto flag = parse_flag(s.text)) return *flag ? 1 : 0;
-    fail_usage("[set] {}: '{}' is true or false, not '{}'", s.where, s.name,
-               s.text);
-  }
+double read_flag(const Setting& s) {
+  if (auto flag = parse_flag(s.text)) return *flag ? 1 : 0;
+  fail_usage("{}: '{}' is true or false, not '{}'", s.where, s.name, s.text);
+}
+
+double read_number(const Setting& s) {
   auto number = parse_number(s.text);
   if (!number) {
-    fail_usage("[set] {}: '{}' is a number, not '{}'", s.where, s.name, s.text);
+    fail_usage("{}: '{}' is a number, not '{}'", s.where, s.name, s.text);
   }
   Range range = range_of(s.name);
   if (std::isnan(*number) || !range.holds(*number)) {
-    fail_usage("[set] {}: '{}' must be {}, got {}", s.where, s.name,
-               range.text(), s.text);
+    fail_usage("{}: '{}' must be {}, got {}", s.where, s.name, range.text(),
+               s.text);
   }
   return *number;
 }
 
-std::vector<std::string> names_of(const passes::Optimizer& optimizer) {
-  std::vector<std::string> names{"clip_norm", "skip_nonfinite"};
-  if (optimizer.kind == "sgd") names.push_back("nesterov");
+std::vector<std::string> number_names(const passes::Optimizer& optimizer) {
+  std::vector<std::string> names{"clip_norm", "clip_value", "ema_decay"};
   for (const auto& [name, unused] : optimizer.hyper) names.push_back(name);
+  return names;
+}
+
+// Switches of the optimizer; a value that also brings state is no switch.
+std::vector<std::string> switch_names(const passes::Optimizer& optimizer) {
+  std::vector<std::string> names{"skip_nonfinite"};
+  for (const auto& [flag, unused] : find_update_kind(optimizer.kind)->flags) {
+    if (!optimizer.hyper.contains(flag)) names.push_back(flag);
+  }
   return names;
 }
 
@@ -98,33 +106,42 @@ Setting parse_setting(const std::string& text) {
     fail_usage("[set] cannot read '--set {}'\nHINT: write --set NAME=VALUE",
                text);
   }
-  return {text.substr(0, equals), text.substr(equals + 1), "--set " + text};
+  return {text.substr(0, equals), text.substr(equals + 1),
+          "[set] --set " + text};
 }
 
 KnownValues::KnownValues(const passes::Optimizer& optimizer,
                          const Graph& forward)
-    : optimizer_names_(names_of(optimizer)), model_names_(names_of(forward)) {}
+    : numbers_(number_names(optimizer)),
+      switches_(switch_names(optimizer)),
+      model_numbers_(names_of(forward)) {}
 
 bool KnownValues::is_of_optimizer(const std::string& name) const {
-  return contains(optimizer_names_, name);
+  return contains(numbers_, name) || is_switch(name);
+}
+
+bool KnownValues::is_switch(const std::string& name) const {
+  return contains(switches_, name);
 }
 
 double KnownValues::read(const Setting& s,
                          const std::vector<std::string>& other_names) const {
-  if (is_of_optimizer(s.name) || contains(model_names_, s.name)) {
-    return read_value(s);
+  if (is_switch(s.name)) return read_flag(s);
+  if (contains(numbers_, s.name) || contains(model_numbers_, s.name)) {
+    return read_number(s);
   }
   if (s.name == "dropout") {
     fail_usage(
-        "[set] {}: the model has no dropout layers\n"
+        "{}: the model has no dropout layers\n"
         "HINT: a built-in model has them when made so: mlp(dropout=0.1)",
         s.where);
   }
-  std::vector<std::string> known = optimizer_names_;
-  known.insert(known.end(), model_names_.begin(), model_names_.end());
-  known.insert(known.end(), other_names.begin(), other_names.end());
-  fail_usage("[set] {}: there is no value '{}'\nHINT: did you mean '{}'?",
-             s.where, s.name, nearest_name(s.name, known));
+  std::vector<std::string> known = other_names;
+  for (const auto* names : {&numbers_, &switches_, &model_numbers_}) {
+    known.insert(known.end(), names->begin(), names->end());
+  }
+  fail_usage("{}: there is no value '{}'\nHINT: did you mean '{}'?", s.where,
+             s.name, nearest_name(s.name, known));
 }
 
 }  // namespace braid::cli

@@ -11,7 +11,8 @@
 
 namespace braid::cli {
 
-// A value as it was written, and where: "--set lr=abc", "runs.yaml line 3".
+// A value as it was written, and where, as errors about it begin:
+// "[set] --set lr=abc", "[members] runs.yaml line 3".
 struct Setting {
   std::string name;
   std::string text;
@@ -35,9 +36,13 @@ class KnownValues {
   // Whether it belongs to the optimizer rather than the model.
   bool is_of_optimizer(const std::string& name) const;
 
+  // Whether it is true or false, and then the same for all members.
+  bool is_switch(const std::string& name) const;
+
  private:
-  std::vector<std::string> optimizer_names_;
-  std::vector<std::string> model_names_;
+  std::vector<std::string> numbers_;   // of the optimizer
+  std::vector<std::string> switches_;  // of the optimizer
+  std::vector<std::string> model_numbers_;
 };
 
 }  // namespace braid::cli

@@ -7,6 +7,7 @@
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
 #include "braid/cli/device.h"
+#include "braid/cli/model_source.h"
 #include "braid/cli/out_dir.h"
 #include "braid/cli/run_checkpoint.h"
 #include "braid/cli/signals.h"
@@ -24,22 +25,29 @@ void declare(CLI::App& app, StepOptions& o) {
   };
   add("MODEL", o.model, " ", "As 'mlp(hidden=64)', or a graph file");
   add("--inputs", o.inputs, "FILE", "One batch, named as the arguments");
-  add("--steps", o.steps, "N", "Steps to run in all");
-  add("--optimizer", o.optimizer, "NAME", "sgd or adamw");
+  add("--steps", o.steps, "N", "Steps to run in all")->check(check_whole);
+  add("--optimizer", o.optimizer, "NAME", "Kind, see below");
   add("--set", o.set, "NAME=VALUE", "A value: lr=1e-3; may be repeated")
       ->allow_extra_args(false);
   add("--out", o.out, "DIR", "Where to write, and to go on when stopped");
   add("--members", o.members, "FILE", "YAML: trains all members as one array");
   add("--init", o.init, "FILE", "Initial parameters and buffers");
-  add("--seed", o.seed, "S", "Of initial values and dropout (0)");
-  add("--accumulate", o.accumulate, "M", "Cut the batch into M parts (1)");
+  add("--seed", o.seed, "S", "Of initial values and dropout (0)")
+      ->check(check_whole);
+  add("--accumulate", o.accumulate, "M", "Cut the batch into M parts (1)")
+      ->check(check_whole);
   add("--dtype", o.dtype, "TYPE", "f32 or f64 (as the inputs, else f32)");
   add("--device", o.device, "NAME", "cpu or cuda:N (cpu)");
-  add("--threads", o.threads, "N", "Most threads of one operation (all)");
+  add("--threads", o.threads, "N", "Most threads of one operation (all)")
+      ->check(check_whole);
   add("--memory-limit", o.memory_limit, "BYTES", "On the device: 512MiB");
   add("--plan", o.plan, "FILE", "YAML: keep, recompute, offload, spill");
-  add("--checkpoint-every", o.checkpoint_every, "K", "Steps (never)");
-  app.footer("Files are safetensors where nothing else is said.\n");
+  add("--checkpoint-every", o.checkpoint_every, "K", "Steps (never)")
+      ->check(check_whole);
+  app.footer(
+      fmt::format("{}\n{}\n"
+                  "Files are safetensors where nothing else is said.\n",
+                  models_in_words(), optimizers_in_words()));
 }
 
 // "4 segments: 3 keep, 1 recompute"

@@ -93,22 +93,31 @@ std::vector<InputFile> open_inputs(const std::vector<MemberEntry>& entries,
   return list;
 }
 
-// A value that is part of the graph is there for all members or none.
-void share_with_array(passes::Optimizer& optimizer, const Setting& setting,
+// What a member's value needs in the graph, all members get: with a limit of
+// infinity, an average of nothing, a buffer without momentum.
+void share_with_array(passes::Optimizer& optimizer, const std::string& name,
                       double value) {
-  if (setting.name == "nesterov") {
-    fail_usage(
-        "[set] {}: 'nesterov' is one for all members\n"
-        "HINT: use --set nesterov=true",
-        setting.where);
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  if (optimizer.hyper.contains(name)) {
+    double before = optimizer.hyper.at(name);
+    passes::set_option(optimizer, name, value);  // brings its state
+    optimizer.hyper.at(name) = before;
+  } else if (name == "clip_norm" || name == "clip_value") {
+    passes::set_option(optimizer, name, kInf);
+  } else if (name == "ema_decay") {
+    passes::set_option(optimizer, name, 0);
+  } else if (name == "skip_nonfinite" && value != 0) {
+    passes::set_option(optimizer, name, 1);
   }
-  if (setting.name == "clip_norm" && !optimizer.clip) {
-    passes::set_option(optimizer, "clip_norm",
-                       std::numeric_limits<double>::infinity());
+}
+
+// A member may only turn on what the others do not notice.
+void check_switch(const KnownValues& known, const Setting& setting) {
+  if (setting.name == "skip_nonfinite" || !known.is_switch(setting.name)) {
+    return;
   }
-  if (setting.name == "skip_nonfinite" && value != 0) {
-    passes::set_option(optimizer, "skip_nonfinite", 1);
-  }
+  fail_usage("{}: '{}' is one for all members\nHINT: use --set {}={}",
+             setting.where, setting.name, setting.name, setting.text);
 }
 
 // Reads --set and the members' settings; completes `optimizer`.
@@ -132,7 +141,8 @@ std::vector<JobMember> read_values(const StepOptions& o, const Graph& forward,
     member.seed = entry.seed;
     for (const Setting& setting : entry.settings) {
       double value = known.read(setting, member_keys());
-      share_with_array(optimizer, setting, value);
+      check_switch(known, setting);
+      share_with_array(optimizer, setting.name, value);
       if (setting.name == "skip_nonfinite") continue;
       member.values.emplace_back(setting.name, value);
     }
@@ -147,7 +157,7 @@ std::string optimizer_text(const passes::Optimizer& optimizer) {
   for (const auto& [name, value] : optimizer.hyper) {
     text += fmt::format(" {}={}", name, value);
   }
-  if (optimizer.nesterov) text += " nesterov";
+  for (const std::string& flag : optimizer.flags) text += " " + flag;
   if (optimizer.skip_nonfinite) text += " skip_nonfinite";
   return text;
 }

@@ -28,7 +28,7 @@ void StepOptions::validate() const {
   require(!inputs.empty() || !members.empty(), "--inputs",
           "a safetensors file with the tensors of a batch");
   require(steps.has_value(), "--steps", "how many steps to run");
-  require(!optimizer.empty(), "--optimizer", "sgd or adamw");
+  require(!optimizer.empty(), "--optimizer", "such as sgd or adamw");
   require(!out.empty(), "--out", "the directory to write to");
   constexpr int64_t kMost = int64_t{1} << 40;
   require_range("--steps", *steps, 1, kMost);

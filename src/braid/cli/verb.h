@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 namespace CLI {
 class App;
@@ -18,6 +19,9 @@ inline constexpr int kInterrupted = 130;
 // What a verb does once its options were read; returns an exit code. Throws
 // std::invalid_argument for kUsage, anything else for kFailed.
 using Action = std::function<int()>;
+
+// For options that are whole numbers: what is wrong with the text, or nothing.
+std::string check_whole(const std::string& text);
 
 Action add_inspect(CLI::App& app);
 Action add_step(CLI::App& app);

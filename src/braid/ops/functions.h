@@ -371,6 +371,8 @@ Normed instance_norm(Var x, Var w, Var b, Var running_mean, Var running_var,
 Var weight_norm(Var v, Var g, int64_t dim = 0);
 Var local_response_norm(Var x, int64_t size, double alpha = 1e-4,
                         double beta = 0.75, double k = 1);
+// x / max(norm, eps), the p-norm over `dim`.
+Var normalize(Var x, double p = 2, int64_t dim = 1, double eps = 1e-12);
 
 // q, k, v [N, H, T, D] -> [N, H, T, D]; scale 1 / sqrt(D).
 Var attention(Var q, Var k, Var v, bool causal);

@@ -41,17 +41,11 @@ Var conv(Var x, Var w, Var b, int64_t dims, const Conv& options,
   })[0];
 }
 
-// Zeros after the last entry of a dimension.
-Var pad_end(Var x, int64_t dim, int64_t count) {
-  Shape shape = x.shape();
-  shape[static_cast<size_t>(dim)] = count;
-  return cat({x, full_like(x, shape, 0)}, dim);
-}
-
 // An odd sum of padding is one more at the end, which is done on the input.
 Var conv_same(Var x, Var w, Var b, Conv options, int64_t dims) {
   options.dilation = for_each_dim(options.dilation, dims);
   options.padding.assign(static_cast<size_t>(dims), 0);
+  Ints more(2 * static_cast<size_t>(dims), 0);  // last dimension first
   for (int64_t stride : options.stride) {
     if (stride != 1) fail_usage("[conv] padding 'same' needs a stride of 1");
   }
@@ -59,9 +53,10 @@ Var conv_same(Var x, Var w, Var b, Conv options, int64_t dims) {
     auto i = static_cast<size_t>(d);
     int64_t total = options.dilation[i] * (w.dim(d + 2) - 1);
     options.padding[i] = total / 2;
-    if (total % 2 == 1) x = pad_end(x, x.rank() - dims + d, 1);
+    more[more.size() - 1 - 2 * i] = total % 2;
   }
-  return conv(x, w, b, dims, options, false);
+  bool uneven = std::any_of(more.begin(), more.end(), [](auto m) { return m; });
+  return conv(uneven ? pad(x, more) : x, w, b, dims, options, false);
 }
 
 Attrs window_attrs(const Pool& options, int64_t dims) {

@@ -301,7 +301,7 @@ Var index_select(Var x, int64_t dim, Var index) {
 
 Var index(Var x, const std::vector<Var>& indices) {
   Places p = find_places(x, indices);
-  Var y = apply("index", joined({permute(x, p.front)}, p.indices));
+  Var y = apply("index", joined({permute(x, p.front)}, p.indices), {});
   return move_block(y, index_rank(p), 0, p.where);
 }
 

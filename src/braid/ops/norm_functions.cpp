@@ -94,7 +94,7 @@ Var weight_norm(Var v, Var g, int64_t dim) {
       dims.push_back(d);
     }
   }
-  Var norm = sqrt(sum(mul(v, v), dims, dim != -1));
+  Var norm = dims.empty() ? abs(v) : vector_norm(v, 2, dims, dim != -1);
   return mul(v, div(g, norm));
 }
 
@@ -106,13 +106,14 @@ Var local_response_norm(Var x, int64_t size, double alpha, double beta,
   if (x.numel() == 0) return x;
   int64_t n = x.dim(0), c = x.dim(1), places = x.numel() / (n * c);
   Var squares = reshape(mul(x, x), {n, 1, c, places});
-  Var before = full_like(x, {n, 1, size / 2, places}, 0);
-  Var after = full_like(x, {n, 1, (size - 1) / 2, places}, 0);
-  Var means = avg_pool2d(cat({before, squares, after}, 2),
-                         {.kernel = {size, 1}, .stride = {1}});
+  Var padded = pad(squares, {0, 0, size / 2, (size - 1) / 2});
+  Var means = avg_pool2d(padded, {.kernel = {size, 1}, .stride = {1}});
   Var scale = add_scalar(mul_scalar(means, alpha), k);
-  Var power = exp(mul_scalar(log(scale), beta));
-  return div(x, reshape(power, x.shape()));
+  return div(x, reshape(pow_scalar(scale, beta), x.shape()));
+}
+
+Var normalize(Var x, double p, int64_t dim, double eps) {
+  return div(x, clamp_min(vector_norm(x, p, {dim}, true), eps));
 }
 
 }  // namespace braid

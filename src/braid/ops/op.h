@@ -148,9 +148,10 @@ struct Op {
   // Strides of output 0 when they are not row-major.
   std::function<Strides(const NodeView&)> strides = {};
   std::vector<InPlace> in_place = {};
-  bool random = false;       // draws from the counter RNG
-  bool writes_slot = false;  // assign, accumulate
-  bool updates = false;      // makes new content of a parameter
+  bool random = false;          // draws from the counter RNG
+  bool writes_slot = false;     // assign, accumulate
+  bool updates = false;         // makes new content of a parameter
+  bool follows_update = false;  // works on that content, where it was made
 };
 
 // All operators by name. Passes take it by reference; there is no registry.

@@ -1,6 +1,8 @@
 // Updates of one parameter of all members at once. Hyper-parameters and step
 // counts are f64 and i64 values of one number per member, so they may change
 // between steps and differ between members. B members.
+#include <algorithm>
+
 #include "braid/ops/families.h"
 #include "braid/ops/traits.h"
 #include "braid/ops/update_kinds.h"
@@ -8,8 +10,23 @@
 namespace braid {
 namespace {
 
+bool needs_flag(const UpdateKind& kind, const std::string& state) {
+  auto is_of = [&](const auto& flag) { return flag.second == state; };
+  return std::any_of(kind.flags.begin(), kind.flags.end(), is_of);
+}
+
+// All numbers must be there, and all states but those of flags.
+void check_inputs(const NodeView& v, const UpdateKind& kind) {
+  for (size_t i = 2; i < kind.scale_input(); ++i) {
+    bool optional =
+        i < kind.step_input() && needs_flag(kind, kind.states[i - 2]);
+    if (!optional && !v.has(i)) v.fail("input {} is missing", i);
+  }
+}
+
 // The new parameter, and each state that is there.
 std::vector<ValueType> update_types(const NodeView& v, const UpdateKind& kind) {
+  check_inputs(v, kind);
   if (v.type(0) != v.type(1)) v.fail("parameter and gradient differ");
   std::vector<ValueType> types{v.type(0)};
   for (size_t k = 0; k < kind.states.size(); ++k) {
@@ -70,7 +87,8 @@ void add_optimizer_ops(OpTable& table) {
              .min_inputs = 4,
              .max_inputs = 5,
              .shape = shape_like_first,
-             .in_place = {{0, 0}}});
+             .in_place = {{0, 0}},
+             .follows_update = true});
   table.add({.name = "sum_squares",
              .summary = "sum of x^2 per member, in f64",
              .shape = [](const NodeView& v) -> std::vector<ValueType> {

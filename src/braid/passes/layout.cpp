@@ -35,7 +35,7 @@ class LayoutBuilder {
     }
     // Update kernels walk through all their operands alike.
     if (ops_.at(node.op).updates && !is_row_major(inputs[1])) {
-      inputs[1] = add_copy(node, inputs[1]);
+      inputs[1] = at(node.inputs[1]) = add_copy(node, inputs[1]);
     }
     NodeId id = graph_.add_like(next, inputs);
     set_strides(id);

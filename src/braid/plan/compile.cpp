@@ -72,7 +72,8 @@ class Compiler {
     return plan_.segments[static_cast<size_t>(segment)];
   }
   bool runs_on_host(const Node& node) const {
-    return ops_.at(node.op).updates &&
+    const Op& op = ops_.at(node.op);
+    return (op.updates || op.follows_update) &&
            decision(node.segment).update == Update::kHost;
   }
   bool is_made_on_host(ValueId value) const {

@@ -47,7 +47,8 @@ class EarlyUpdater {
     }
   }
 
-  // An update moves together with the assignments of its results.
+  // An update moves together with what follows it: assignments of its
+  // results, and averages of them.
   void move_group(NodeId id) {
     NodeId after = kNone;
     for (ValueId input : graph_.node(id).inputs) {
@@ -57,34 +58,40 @@ class EarlyUpdater {
       after = std::max(after, producer);
     }
     std::vector<NodeId> group{id};
+    std::vector<ValueId> made = graph_.node(id).outputs;
     for (NodeId n = id + 1; n < num_nodes(); ++n) {
       const Node& node = graph_.node(n);
-      const auto& made = graph_.node(id).outputs;
-      if (node.op != "assign" ||
-          std::find(made.begin(), made.end(), node.inputs[0]) == made.end()) {
-        continue;
-      }
+      if (!follows(node, made)) continue;
       group.push_back(n);
+      made.insert(made.end(), node.outputs.begin(), node.outputs.end());
+      if (node.slot == kNone) continue;
       after = std::max(after, last_use_[static_cast<size_t>(node.slot)]);
     }
     for (NodeId n : group) {
       anchor(n) = after;
       graph_.node(n).phase = Phase::kBackward;
-    }
-    for (ValueId input : graph_.node(id).inputs) {
-      if (input != kNone && slot_of(input) != kNone) {
-        move_read_first(graph_.value(input).producer);
-      }
+      move_reads_first(n);
     }
   }
 
+  bool follows(const Node& node, const std::vector<ValueId>& made) const {
+    if (node.op != "assign" && !ops_.at(node.op).follows_update) return false;
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+      return std::find(made.begin(), made.end(), id) != made.end();
+    });
+  }
+
   // A read costs nothing wherever it stands.
-  void move_read_first(NodeId id) {
-    Node& node = graph_.node(id);
-    if (node.op != "read" || node.phase != Phase::kUpdate) return;
-    anchor(id) = kNone;
-    node.phase = graph_.node(0).phase;
-    node.segment = graph_.node(0).segment;
+  void move_reads_first(NodeId id) {
+    for (ValueId input : graph_.node(id).inputs) {
+      if (input == kNone || slot_of(input) == kNone) continue;
+      NodeId reader = graph_.value(input).producer;
+      Node& read = graph_.node(reader);
+      if (read.op != "read" || read.phase != Phase::kUpdate) continue;
+      anchor(reader) = kNone;
+      read.phase = graph_.node(0).phase;
+      read.segment = graph_.node(0).segment;
+    }
   }
 
   void reorder() {

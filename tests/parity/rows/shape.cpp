@@ -1,25 +1,70 @@
-#include "../row.h"
-#include "braid/ops/functions.h"
+#include "built.h"
 
 namespace braid::parity {
 namespace {
 
-// Any composition of functions, against the same one in libtorch.
-Row built(const char* op, std::vector<Arg> args, Build build,
-          Reference reference, std::string note) {
-  return {.op = op,
-          .args = std::move(args),
-          .attrs = {},
-          .reference = std::move(reference),
-          .build = std::move(build),
-          .note = std::move(note)};
+// Views of views, and what comes of their strides.
+void add_views(std::vector<Row>& rows) {
+  using at::Tensor;
+  const std::pair<Shape, Shape> reshapes[] = {
+      {{2, 3, 4}, {6, 4}},   {{2, 3, 4}, {3, 8}}, {{2, 3, 2, 3, 2}, {6, 12}},
+      {{4, 1, 3}, {12}},     {{1, 1}, {}},        {{3, 0, 2}, {0}},
+      {{2, 6}, {2, 2, 3, 1}}};
+  for (const auto& [from, to] : reshapes) {
+    add_built(
+        rows, "reshape", {from}, [to](Var v) { return exp(reshape(v, to)); },
+        [to](const Tensor& t) { return t.reshape(to).exp(); }, shape_text(to));
+  }
+  const std::pair<Shape, Shape> expands[] = {{{1, 3}, {4, 3}},
+                                             {{3, 1, 2}, {2, 3, 4, 2}},
+                                             {{1}, {0}},
+                                             {{2, 1}, {2, 0}},
+                                             {{1, 1}, {3, 2}}};
+  for (const auto& [from, to] : expands) {
+    add_built(
+        rows, "expand", {from}, [to](Var v) { return exp(expand(v, to)); },
+        [to](const Tensor& t) { return t.expand(to).exp(); }, shape_text(to));
+  }
+  for (int64_t step : {1, 2, 3, 9}) {
+    add_built(
+        rows, "slice", {{6, 5}},
+        [=](Var v) { return slice(slice(v, 0, 1, 6, step), 1, -4, -1, 2); },
+        [=](const Tensor& t) {
+          return t.slice(0, 1, 6, step).slice(1, -4, -1, 2);
+        },
+        fmt::format(" {}", step));
+  }
+  for (int64_t dim : {0, 1, -1}) {
+    add_built(
+        rows, "cat", {{2, 3, 4}},
+        [=](Var v) {
+          return cat({v, slice(v, dim, 0, 1), v}, dim);
+        },
+        [=](const Tensor& t) {
+          return at::cat({t, t.slice(dim, 0, 1), t}, dim);
+        },
+        fmt::format(" {}", dim));
+  }
 }
 
-using Vars = std::vector<Var>;
+void add_casts(std::vector<Row>& rows) {
+  const std::pair<DType, at::ScalarType> types[] = {
+      {DType::kInt64, at::kLong},
+      {DType::kInt32, at::kInt},
+      {DType::kBool, at::kBool},
+      {DType::kFloat64, at::kDouble},
+      {DType::kFloat32, at::kFloat}};
+  for (const auto& [ours, theirs] : types) {
+    for (Arg x : {steps({3, 4}), index({3, 4}, 3), mask({3, 4})}) {
+      add_built(
+          rows, "to", x, [d = ours](Var v) { return cast(v, d); },
+          [d = theirs](const at::Tensor& t) { return t.to(d); },
+          " " + std::string(dtype_name(ours)));
+    }
+  }
+}
 
-}  // namespace
-
-std::vector<Row> shape_rows() {
+std::vector<Row> base_rows() {
   return {
       built(
           "reshape", {{{4, 6}}},
@@ -149,6 +194,15 @@ std::vector<Row> shape_rows() {
           [](const Vars& v) { return add(v[0], full_like(v[0], {3}, 1.5)); },
           [](const Tensors& t) { return t[0] + 1.5; }, "added"),
   };
+}
+
+}  // namespace
+
+std::vector<Row> shape_rows() {
+  std::vector<Row> rows = base_rows();
+  add_views(rows);
+  add_casts(rows);
+  return rows;
 }
 
 }  // namespace braid::parity

@@ -1,5 +1,7 @@
 // Convolution. Where libtorch asks for a tensor only to learn its shape, the
 // output of that shape stands in.
+#include <fmt/format.h>
+
 #include "braid/runtime/kernels/aten/bind.h"
 
 namespace braid::runtime {

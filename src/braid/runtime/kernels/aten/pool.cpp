@@ -2,7 +2,9 @@
 // does. Inputs are made contiguous first: for channels that lie last libtorch
 // would want outputs that lie so too. Backward functions ask for the input
 // only to learn its shape; the output stands in.
-#include <numeric>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/aten/separable.h"

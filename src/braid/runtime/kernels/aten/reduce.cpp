@@ -84,12 +84,24 @@ at::Tensor norm_gradient(const Bound& b, double ord) {
   return x * x.abs().pow_(ord - 2) * scale;
 }
 
+using Scan = at::Tensor (*)(const at::Tensor&, int64_t,
+                            std::optional<at::ScalarType>);
+
+// On a GPU libtorch scans one row in an order that varies from run to run, but
+// several rows in a fixed one: then a row is scanned twice.
+at::Tensor scanned(Scan scan, const at::Tensor& x, int64_t dim,
+                   at::ScalarType dtype) {
+  if (x.is_cpu() || x.numel() != x.size(dim)) return scan(x, dim, dtype);
+  at::Tensor rows = x.reshape({1, -1}).expand({2, x.numel()});
+  return scan(rows, 1, dtype).select(0, 0).view(x.sizes());
+}
+
 // Product of all entries before each.
 at::Tensor products_before(const at::Tensor& x, int64_t dim) {
   at::Tensor y = at::empty(x.sizes(), x.options());
   y.narrow(dim, 0, 1).fill_(1);
   y.narrow(dim, 1, x.size(dim) - 1).copy_(x.narrow(dim, 0, x.size(dim) - 1));
-  return y.cumprod(dim);
+  return scanned(at::cumprod, y, dim, y.scalar_type());
 }
 
 // Divides by nothing, so that zeros are no special case.
@@ -184,12 +196,12 @@ void add_scans(const Table& add) {
                  b.attrs().flag("keep_dims"), b.out[0].scalar_type());
   });
   add("cumsum", [](Bound& b) {
-    at::cumsum_out(b.out[0], b.in[0], b.attrs().integer("dim"),
-                   b.out[0].scalar_type());
+    b.out[0].copy_(scanned(at::cumsum, b.in[0], b.attrs().integer("dim"),
+                           b.out[0].scalar_type()));
   });
   add("cumprod", [](Bound& b) {
-    at::cumprod_out(b.out[0], b.in[0], b.attrs().integer("dim"),
-                    b.out[0].scalar_type());
+    b.out[0].copy_(scanned(at::cumprod, b.in[0], b.attrs().integer("dim"),
+                           b.out[0].scalar_type()));
   });
   add("prod_backward", prod_backward);
   add("cumprod_backward", cumprod_backward);

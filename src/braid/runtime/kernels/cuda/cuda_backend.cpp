@@ -10,14 +10,10 @@
 #include "braid/runtime/kernels/cuda_backend.h"
 
 #include <ATen/Context.h>
-#include <ATen/cuda/CUDAContextLight.h>
-#include <c10/cuda/CUDAGuard.h>
-#include <c10/cuda/CUDAStream.h>
-
-#include <atomic>
 
 #include "braid/base/bytes.h"
 #include "braid/runtime/kernels/aten/bind.h"
+#include "braid/runtime/kernels/cuda/compute_stream.h"
 #include "braid/runtime/kernels/cuda/cuda_graph.h"
 #include "braid/runtime/kernels/cuda/cuda_kernels.h"
 #include "braid/runtime/kernels/cuda/cuda_scratch.h"
@@ -44,29 +40,15 @@ void set_exact_math() {
   context.setBenchmarkCuDNN(false);
 }
 
-// cuBLAS keeps memory per thread and stream for good; it must not be asked
-// for while a kernel runs, or it would lie in that kernel's workspace.
-void take_blas_workspaces() {
-  at::cuda::getCurrentCUDABlasHandle();
-  at::cuda::getCUDABlasLtWorkspace();
-}
-
-void drop_blas_workspaces(const CudaStream& stream) {
-  auto drop = [&](at::cuda::WorkspaceMapWithMutex& workspaces) {
-    std::unique_lock lock(workspaces.mutex);
-    std::erase_if(workspaces.map, [&](const auto& item) {
-      return std::get<1>(item.first) == stream.get();
-    });
-  };
-  drop(at::cuda::cublas_handle_stream_to_workspace());
-  drop(at::cuda::cublaslt_handle_stream_to_workspace());
-}
+// An operand without elements may begin at the very end of its memory, and
+// must still be known to CUDA.
+size_t with_end(int64_t bytes) { return static_cast<size_t>(bytes) + 1; }
 
 // Zeroed device memory for a trial call.
 class TrialMemory {
  public:
   explicit TrialMemory(int64_t bytes) {
-    auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
+    size_t size = with_end(bytes);
     check_cuda(cudaMalloc(&data_, size), "cudaMalloc for a trial call");
     check_cuda(cudaMemset(data_, 0, size), "cudaMemset");
     check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
@@ -81,19 +63,9 @@ class TrialMemory {
   void* data_ = nullptr;
 };
 
-// The compute stream of a device. Made while that device is current.
-struct Compute {
-  c10::DeviceIndex index;
-  CudaStream stream = {};
-
-  c10::cuda::CUDAStream for_torch() const {
-    return c10::cuda::getStreamFromExternal(stream.get(), index);
-  }
-};
-
 class CudaBackend : public Backend {
  public:
-  CudaBackend(const KernelTable& cpu_kernels, Compute compute,
+  CudaBackend(const KernelTable& cpu_kernels, ComputeStream compute,
               int64_t limit_bytes);
   ~CudaBackend() override;
 
@@ -120,12 +92,11 @@ class CudaBackend : public Backend {
   Run capture(const Run& body) override;
 
  private:
-  // While it lives, this device and its compute stream are current.
-  struct Current : c10::cuda::CUDAStreamGuard {
+  struct Current : ComputeStream::Current {
     explicit Current(const CudaBackend& b)
-        : CUDAStreamGuard(b.compute_.for_torch()) {}
+        : ComputeStream::Current(b.compute_) {}
   };
-  const CudaStream& compute() const { return compute_.stream; }
+  const CudaStream& compute() const { return compute_.stream(); }
   void copy_now(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind);
   void copy(const CudaStream& stream, void* to, const void* from, int64_t bytes,
             cudaMemcpyKind kind, int32_t event, int32_t after);
@@ -133,12 +104,10 @@ class CudaBackend : public Backend {
   void end_on(const CudaStream& stream, int32_t event);
   const CudaEvent& recorded(int32_t event) const;
   void record_pass(CudaGraph& graph, const Run& body);
-  void ready_thread() const;
 
   const KernelTable& cpu_kernels_;
-  Compute compute_;
+  ComputeStream compute_;
   std::string name_;
-  uint64_t id_;  // of this backend in the process
   CudaStream h2d_, d2h_, updates_;
   CudaEvent issued_;  // recorded again and again: waits see the last record
   std::vector<CudaEvent> events_;
@@ -149,34 +118,22 @@ class CudaBackend : public Backend {
   std::map<std::string, int64_t> measured_;  // workspace by signature
 };
 
-uint64_t next_id() {
-  static std::atomic<uint64_t> last{0};
-  return ++last;
-}
-
-CudaBackend::CudaBackend(const KernelTable& cpu_kernels, Compute compute,
+CudaBackend::CudaBackend(const KernelTable& cpu_kernels, ComputeStream compute,
                          int64_t limit_bytes)
-    : Backend(fmt::format("cuda:{}", +compute.index), limit_bytes),
+    : Backend(fmt::format("cuda:{}", +compute.index()), limit_bytes),
       cpu_kernels_(cpu_kernels),
       compute_(std::move(compute)),
-      name_(fmt::format("cuda:{}", +compute_.index)),
-      id_(next_id()) {
-  at::Device device(at::kCUDA, compute_.index);
-  add_aten_kernels(kernels_, device);
-  add_cuda_kernels(kernels_, compute_.index, this->compute().get());
+      name_(fmt::format("cuda:{}", +compute_.index())) {
+  add_aten_kernels(kernels_, at::Device(at::kCUDA, compute_.index()));
+  add_cuda_kernels(kernels_, compute_.index(), this->compute().get());
 }
 
-CudaBackend::~CudaBackend() {
-  CudaBackend::synchronize();
-  drop_blas_workspaces(compute());
-}
+CudaBackend::~CudaBackend() { CudaBackend::synchronize(); }
 
 std::byte* CudaBackend::allocate(int64_t bytes) {
   Current current(*this);
   void* data = nullptr;
-  check_cuda(
-      cudaMalloc(&data, static_cast<size_t>(std::max<int64_t>(bytes, 1))),
-      "cudaMalloc");
+  check_cuda(cudaMalloc(&data, with_end(bytes)), "cudaMalloc");
   return static_cast<std::byte*>(data);
 }
 
@@ -185,10 +142,8 @@ void CudaBackend::release(std::byte* data) { cudaFree(data); }
 std::byte* CudaBackend::allocate_host(int64_t bytes) {
   Current current(*this);
   void* data = nullptr;
-  check_cuda(
-      cudaHostAlloc(&data, static_cast<size_t>(std::max<int64_t>(bytes, 1)),
-                    cudaHostAllocDefault),
-      "cudaHostAlloc");
+  check_cuda(cudaHostAlloc(&data, with_end(bytes), cudaHostAllocDefault),
+             "cudaHostAlloc");
   return static_cast<std::byte*>(data);
 }
 
@@ -219,20 +174,13 @@ Run CudaBackend::prepare(const Call& call) {
   return [this, kernel = kernels_.prepare(call), workspace = call.workspace,
           op = call.node->op] {
     Current running(*this);
-    ready_thread();
+    compute_.ready_thread();
     run_in_scratch(*workspace, kernel, op);
   };
 }
 
 Run CudaBackend::prepare_host(const Call& call) {
   return cpu_kernels_.prepare(call);
-}
-
-void CudaBackend::ready_thread() const {
-  thread_local uint64_t ready = 0;  // the backend that this thread ran last
-  if (ready == id_) return;
-  take_blas_workspaces();
-  ready = id_;
 }
 
 int64_t CudaBackend::measure_workspace(const Graph& graph, const Node& node,
@@ -257,10 +205,11 @@ int64_t CudaBackend::measure_workspace(const Graph& graph, const Node& node,
   for (ValueId id : node.inputs) call.inputs.push_back(trial(id));
   for (ValueId id : node.outputs) call.outputs.push_back(trial(id));
   if (node.slot != kNone) call.outputs.push_back(trial(node.inputs[0]));
-  prepare(call)();
+  compute_.ready_thread();
+  int64_t bytes = measure_scratch(kernels_.prepare(call), node.op);
   check_cuda(cudaStreamSynchronize(compute().get()), "a trial call");
   empty_torch_cuda_cache();
-  return measured_[signature] = workspace.needed_bytes;
+  return measured_[signature] = bytes;
 }
 
 void CudaBackend::begin_pass(int32_t num_events) {
@@ -332,7 +281,8 @@ void CudaBackend::wait(int32_t event) {
 void CudaBackend::synchronize() {
   try {
     for (const CudaStream* stream :
-         {&compute_.stream, &h2d_, &d2h_, &updates_}) {
+         {&compute(), &std::as_const(h2d_), &std::as_const(d2h_),
+          &std::as_const(updates_)}) {
       check_cuda(cudaStreamSynchronize(stream->get()), "cudaStreamSynchronize");
     }
   } catch (...) {
@@ -404,13 +354,8 @@ std::unique_ptr<Backend> make_cuda_backend(const KernelTable& cpu_kernels,
   set_exact_math();
   auto index = static_cast<c10::DeviceIndex>(options.index);
   c10::cuda::CUDAGuard device(index);
-  Compute compute{.index = index};
-  int64_t before = torch_cuda_bytes();
-  {
-    c10::cuda::CUDAStreamGuard current(compute.for_torch());
-    take_blas_workspaces();
-  }
-  int64_t limit = program_limit(options, torch_cuda_bytes() - before);
+  ComputeStream compute(index);
+  int64_t limit = program_limit(options, compute.blas_bytes());
   return std::make_unique<CudaBackend>(cpu_kernels, std::move(compute), limit);
 }
 

@@ -46,11 +46,9 @@ bool fits(const Call& c, const Tensor& main) {
          std::all_of(c.outputs.begin(), c.outputs.end(), is_plain);
 }
 
-// The same for an update, whose gradient may be strided.
+// An update's other operands are slots; its gradient may be strided.
 bool fits_update(const Call& c, const Tensor& main) {
-  Call rest = c;
-  rest.inputs[1] = {};
-  return fits(rest, main);
+  return is_float(main) && sets_of(c) <= cuda::kMaxMembers;
 }
 
 void check_launch(const char* kernel) {
@@ -88,6 +86,7 @@ Run prepare_dropout(const Call& c, const Place& place) {
 template <class T, class Update>
 Run launch_update(const Call& c, const Place& place, Update update,
                   void (*launch)(const Update&, cudaStream_t)) {
+  if (update.count == 0) return [] {};
   if (c.in(1).contiguous()) {
     return [=] {
       launch(update, place.stream);

@@ -33,6 +33,7 @@ struct Block {
 
 struct Scratch {
   Workspace* workspace = nullptr;
+  bool is_trial = false;  // counted alone; the memory is libtorch's
   std::vector<Block> blocks = {};
   int64_t used = 0;
 };
@@ -51,9 +52,10 @@ void free_native(void* data, size_t bytes) {
 }
 
 // Bytes in front of the first block. A trial counts the most it can be.
-int64_t lead_in(const Workspace& w) {
-  if (!w.data) return kBlockAlignment - plan::kAlignment;
-  auto address = static_cast<int64_t>(reinterpret_cast<intptr_t>(w.data));
+int64_t lead_in() {
+  if (scratch.is_trial) return kBlockAlignment - plan::kAlignment;
+  auto address =
+      static_cast<int64_t>(reinterpret_cast<intptr_t>(scratch.workspace->data));
   return align_up(address, kBlockAlignment) - address;
 }
 
@@ -62,11 +64,11 @@ void* take_scratch(size_t bytes, cudaStream_t stream) {
   int64_t begin = scratch.used;
   int64_t end = begin + align_up(static_cast<int64_t>(bytes), kBlockAlignment);
   w.needed_bytes = std::max(w.needed_bytes, end);
-  if (w.data && end > w.bytes) {
+  if (!scratch.is_trial && end > w.bytes) {
     fail_world("a block of {} bytes passes the planned {} bytes of scratch",
                bytes, w.bytes);
   }
-  void* data = w.data ? w.data + begin : take_native(bytes, stream);
+  void* data = scratch.is_trial ? take_native(bytes, stream) : w.data + begin;
   scratch.blocks.push_back({data, end, true});
   scratch.used = end;
   return data;
@@ -83,24 +85,36 @@ void release(void* data, size_t bytes, int, cudaStream_t) {
   auto at = std::find_if(blocks.rbegin(), blocks.rend(), [&](const Block& b) {
     return b.live && b.data == data;
   });
-  bool planned = at != blocks.rend() && scratch.workspace->data;
+  bool planned = at != blocks.rend() && !scratch.is_trial;
   if (!planned) free_native(data, bytes);
   if (at == blocks.rend()) return;
   at->live = false;
   while (!blocks.empty() && !blocks.back().live) blocks.pop_back();
-  scratch.used =
-      blocks.empty() ? lead_in(*scratch.workspace) : blocks.back().end;
+  scratch.used = blocks.empty() ? lead_in() : blocks.back().end;
 }
 
 class Scope {
  public:
-  explicit Scope(Workspace& workspace) {
-    scratch = {&workspace, {}, lead_in(workspace)};
+  Scope(Workspace& workspace, bool is_trial) {
+    scratch = {&workspace, is_trial};
+    scratch.used = lead_in();
   }
   ~Scope() { scratch = {}; }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 };
+
+void run_in_scope(const Run& kernel, const std::string& op) {
+  try {
+    kernel();
+  } catch (const c10::Error& error) {
+    fail_world("[kernels] op '{}': {}", op, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    fail_world("[kernels] op '{}': {}", op, error.what());
+  }
+  if (scratch.blocks.empty()) return;
+  fail_world("[kernels] op '{}' kept scratch memory after it ran", op);
+}
 
 void install() {
   native = c10::cuda::CUDACachingAllocator::get();
@@ -130,16 +144,15 @@ void empty_torch_cuda_cache() { native->emptyCache(); }
 
 void run_in_scratch(Workspace& workspace, const Run& kernel,
                     const std::string& op) {
-  Scope scope(workspace);
-  try {
-    kernel();
-  } catch (const c10::Error& error) {
-    fail_world("[kernels] op '{}': {}", op, error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    fail_world("[kernels] op '{}': {}", op, error.what());
-  }
-  if (scratch.blocks.empty()) return;
-  fail_world("[kernels] op '{}' kept scratch memory after it ran", op);
+  Scope scope(workspace, false);
+  run_in_scope(kernel, op);
+}
+
+int64_t measure_scratch(const Run& kernel, const std::string& op) {
+  Workspace workspace;
+  Scope scope(workspace, true);
+  run_in_scope(kernel, op);
+  return workspace.needed_bytes;
 }
 
 }  // namespace braid::runtime

@@ -22,10 +22,13 @@ int64_t torch_cuda_bytes();
 // Gives what libtorch caches back to the device. Blocking.
 void empty_torch_cuda_cache();
 
-// Runs `kernel` with its scratch in `workspace`. A workspace without memory is
-// a trial: libtorch's own memory is used and needed_bytes is set. Otherwise an
-// allocation that does not fit throws. `op` names the culprit in errors.
+// Runs `kernel` with its scratch in `workspace`; one that takes more than was
+// planned is an error. `op` names the culprit.
 void run_in_scratch(Workspace& workspace, const Run& kernel,
                     const std::string& op);
+
+// Bytes of scratch that `kernel` takes, found by running it on libtorch's own
+// memory.
+int64_t measure_scratch(const Run& kernel, const std::string& op);
 
 }  // namespace braid::runtime

@@ -1,0 +1,47 @@
+#include "braid/cli/numbers.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace braid::cli {
+namespace {
+
+TEST(Numbers, AreReadAsJsonAndYamlWriteThem) {
+  EXPECT_EQ(parse_number("3"), 3.0);
+  EXPECT_EQ(parse_number("-0.5"), -0.5);
+  EXPECT_EQ(parse_number("1e-4"), 1e-4);
+  EXPECT_EQ(parse_number("1E5"), 1e5);
+  EXPECT_EQ(parse_number("+2"), 2.0);
+  EXPECT_EQ(parse_number(".5"), 0.5);
+  EXPECT_EQ(parse_number(".inf"), INFINITY);
+  EXPECT_EQ(parse_number("-.inf"), -INFINITY);
+  EXPECT_EQ(parse_number("inf"), INFINITY);
+  EXPECT_TRUE(std::isnan(*parse_number(".nan")));
+}
+
+TEST(Numbers, RefuseWhatIsNone) {
+  for (const char* text : {"", " ", "fast", "1e", "1 ", "1,5", "0x10", "+-1",
+                           "--1", "1e999", "1_000"}) {
+    EXPECT_FALSE(parse_number(text)) << text;
+  }
+}
+
+TEST(Numbers, WholeOnesHave64Bits) {
+  EXPECT_EQ(parse_whole("-7"), -7);
+  EXPECT_EQ(parse_whole("9223372036854775807"), INT64_MAX);
+  for (const char* text : {"", "9223372036854775808", "1.0", "1e3", "one"}) {
+    EXPECT_FALSE(parse_whole(text)) << text;
+  }
+}
+
+TEST(Numbers, FlagsAreTrueOrFalse) {
+  EXPECT_EQ(parse_flag("true"), true);
+  EXPECT_EQ(parse_flag("0"), false);
+  for (const char* text : {"", "yes", "2", "True"}) {
+    EXPECT_FALSE(parse_flag(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace braid::cli

@@ -1,0 +1,27 @@
+"""What the end-to-end tests share: the binary, and where the twins lie."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+TESTS = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TESTS))  # for `models`
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """PyTorch's sums must not depend on the machine."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def binary():
+    from braid_run import braid_bin
+
+    path = braid_bin()
+    if not os.access(path, os.X_OK):
+        pytest.fail(f"no program at {path}: run 'make build' or set BRAID_BIN")
+    return path

@@ -1,0 +1,225 @@
+"""Arrays of members equal their solo runs; none disturbs another."""
+
+import json
+
+import models
+import pytest
+import torch
+from braid_run import model_text, run_members, run_step, save
+from measure import Run, differences, nudged
+
+STEPS = 5
+COUNTS = [1, 2, 3, 5]
+SIZES = {
+    "mlp": {"hidden": 24, "layers": 2, "classes": 5, "dropout": 0.1},
+    "lenet": {"classes": 6, "dropout": 0.1},
+    "resblock": {"channels": 8, "blocks": 1, "classes": 5, "dropout": 0.1},
+    "transformer": {"vocab": 20, "width": 16, "heads": 2, "layers": 1, "dropout": 0.1},
+}
+SHAPES = {
+    "mlp": {"features": 12},
+    "lenet": {"channels": 1, "side": 16},
+    "resblock": {"side": 8},
+    "transformer": {"length": 10},
+}
+DTYPES = {"f64": torch.float64, "f32": torch.float32}
+TOLERANCE = {"f64": 1e-9, "f32": 1e-5}
+BASE = {
+    "f64": ("adamw", {"lr": 1e-2}),
+    "f32": ("sgd", {"lr": 1e-2, "momentum": 0.9}),
+}
+LR = [1e-2, 3e-3, 2e-2, 5e-3, 1e-3]
+WEIGHT_DECAY = [0.0, 0.1, 0.01, 0.2, 0.05]
+DROPOUT = [0.1, 0.0, 0.5, 0.3, 0.2]
+
+
+def text_of(name):
+    return model_text(name, SIZES[name])
+
+
+def member(k):
+    """What member k has of its own, beside its files."""
+    return {
+        "seed": 11 + 7 * k,
+        "lr": LR[k],
+        "weight_decay": WEIGHT_DECAY[k],
+        "dropout": DROPOUT[k],
+    }
+
+
+def yaml_of(folder, entries):
+    path = folder / "members.yaml"
+    path.write_text("".join(f"- {json.dumps(entry)}\n" for entry in entries))
+    return path
+
+
+def as_run(result):
+    return Run(result.losses, result.grads, result.state)
+
+
+class Solos:
+    """Solo runs of the members of one model, made when first asked for."""
+
+    def __init__(self, folder, name, dtype):
+        self.folder, self.name, self.dtype = folder, name, dtype
+        self.optimizer, self.values = BASE[dtype]
+        self.runs = {}
+
+    def inputs(self, k):
+        sizes = SIZES[self.name] | SHAPES[self.name]
+        tensors = models.batch(self.name, DTYPES[self.dtype], seed=k, size=6, **sizes)
+        return tensors
+
+    def init(self, k):
+        """float32 members begin with files, so that they can be nudged."""
+        sizes = SIZES[self.name] | SHAPES[self.name]
+        return models.make(self.name, DTYPES[self.dtype], seed=k, **sizes).state_dict()
+
+    def files(self, k, nudge=None):
+        """Files of member k by option, with contents moved by 8 ulp if wanted."""
+        tensors = {"inputs": self.inputs(k)}
+        if self.dtype == "f32":
+            tensors["init"] = self.init(k)
+        paths = {}
+        for kind, file in tensors.items():
+            if nudge is not None:
+                generator = torch.Generator().manual_seed(nudge)
+                file = {name: nudged(t, generator) for name, t in file.items()}
+            paths[kind] = save(self.folder / f"{kind}-{k}-{nudge}.safetensors", file)
+        return paths
+
+    def solo(self, k, nudge=None):
+        own = member(k)
+        files = self.files(k, nudge)
+        seed = own.pop("seed")
+        options = {"init": files["init"]} if "init" in files else {}
+        return as_run(
+            run_step(
+                text_of(self.name), files["inputs"], STEPS, self.optimizer,
+                self.values | own, self.folder / f"solo-{k}-{nudge}",
+                seed=seed, dtype=self.dtype, **options,
+            )
+        )  # fmt: skip
+
+    def expected(self, k):
+        if k not in self.runs:
+            nudges = [self.solo(k, n) for n in range(2)] if self.dtype == "f32" else []
+            self.runs[k] = (self.solo(k), nudges)
+        return self.runs[k]
+
+    def check(self, k, result):
+        expected, nudges = self.expected(k)
+        tolerance = TOLERANCE[self.dtype]
+        lines = differences(
+            as_run(result), expected, nudges or [expected], tolerance, tolerance, LR[k] * STEPS
+        )
+        assert not lines, f"member {k}:\n" + "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def solos(tmp_path_factory):
+    made = {}
+
+    def get(name, dtype):
+        if (name, dtype) not in made:
+            made[name, dtype] = Solos(tmp_path_factory.mktemp("solos"), name, dtype)
+        return made[name, dtype]
+
+    return get
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", SIZES)
+def test_members_equal_their_solo_runs(tmp_path, solos, name, dtype, count):
+    alone = solos(name, dtype)
+    entries = []
+    for k in range(count):
+        files = {kind: str(path) for kind, path in alone.files(k).items()}
+        entries.append(member(k) | files)
+    results = run_members(
+        text_of(name), None, STEPS, alone.optimizer, alone.values, tmp_path / "out",
+        members=yaml_of(tmp_path, entries), dtype=dtype,
+    )  # fmt: skip
+    assert len(results) == count
+    for k, result in enumerate(results):
+        alone.check(k, result)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_members_share_one_batch(tmp_path, name):
+    sizes = SIZES[name] | SHAPES[name]
+    inputs = save(tmp_path / "x.safetensors", models.batch(name, torch.float64, size=6, **sizes))
+    entries = [member(k) for k in range(3)]
+    results = run_members(
+        text_of(name), inputs, STEPS, "adamw", {}, tmp_path / "out",
+        members=yaml_of(tmp_path, entries), dtype="f64",
+    )  # fmt: skip
+    for k, result in enumerate(results):
+        own = member(k)
+        seed = own.pop("seed")
+        solo = as_run(
+            run_step(
+                text_of(name), inputs, STEPS, "adamw", own, tmp_path / f"solo-{k}",
+                seed=seed, dtype="f64",
+            )
+        )  # fmt: skip
+        lines = differences(as_run(result), solo, [solo], 1e-9, 1e-9, 0.0)
+        assert not lines, f"member {k}:\n" + "\n".join(lines)
+
+
+@pytest.mark.parametrize("own_inputs", [False, True])
+@pytest.mark.parametrize("name", SIZES)
+def test_a_broken_member_changes_no_bit_of_others(tmp_path, name, own_inputs):
+    sizes = SIZES[name] | SHAPES[name]
+    shared = save(tmp_path / "x.safetensors", models.batch(name, size=6, **sizes))
+    results = {}
+    for lr in (1e-2, float("inf")):
+        entries = [member(k) for k in range(3)]
+        entries[1]["lr"] = "inf" if lr == float("inf") else lr
+        for k, entry in enumerate(entries if own_inputs else []):
+            batch = models.batch(name, seed=k, size=6, **sizes)
+            entry["inputs"] = str(save(tmp_path / f"x{k}.safetensors", batch))
+        results[lr] = run_members(
+            text_of(name), shared, STEPS, "sgd", {"momentum": 0.9}, tmp_path / f"out{lr}",
+            members=yaml_of(tmp_path, entries), dtype="f32",
+        )  # fmt: skip
+    healthy, broken = results.values()
+    assert broken[1].losses[-1] is None and None not in healthy[1].losses
+    for k in (0, 2):
+        assert broken[k].raw() == healthy[k].raw()
+
+
+@pytest.mark.parametrize(
+    "own", [{"clip_norm": 0.05}, {"clip_value": 0.002}, {"momentum": 0.9}, {"ema_decay": 0.5}]
+)
+def test_what_one_member_turns_on_the_others_do_not_notice(tmp_path, own):
+    sizes = SHAPES["mlp"]
+    inputs = save(tmp_path / "x.safetensors", models.batch("mlp", torch.float64, size=6, **sizes))
+    entries = [{"seed": 1} | own, {"seed": 2}]
+    results = run_members(
+        "mlp", inputs, STEPS, "sgd", {"lr": 0.1, "dampening": 0.1}, tmp_path / "out",
+        members=yaml_of(tmp_path, entries),
+    )  # fmt: skip
+    for k, values in enumerate([own, {}]):
+        solo = run_step(
+            "mlp", inputs, STEPS, "sgd", {"lr": 0.1, "dampening": 0.1} | values, tmp_path / f"solo-{k}",
+            seed=entries[k]["seed"],
+        )  # fmt: skip
+        lines = differences(as_run(results[k]), as_run(solo), [as_run(solo)], 1e-9, 1e-9, 0.0)
+        assert not lines, "\n".join(lines)
+
+
+def test_files_of_members_lie_beside_the_yaml(tmp_path):
+    """Relative paths begin at the members file; 1e-4 is a number."""
+    folder = tmp_path / "sub"
+    folder.mkdir()
+    save(folder / "a.safetensors", models.batch("mlp", size=6, features=12))
+    save(tmp_path / "b.safetensors", models.batch("mlp", seed=1, size=6, features=12))
+    path = folder / "members.yaml"
+    path.write_text("# two\n- inputs: a.safetensors\n  lr: 1e-4\n- {lr: 1E-3, seed: 4}\n")
+    results = run_members(
+        "mlp", tmp_path / "b.safetensors", 2, "sgd", {}, tmp_path / "out", members=path
+    )
+    assert len(results) == 2
+    assert results[0].losses != results[1].losses

@@ -1,0 +1,222 @@
+#include "braid/models/models.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "braid/graph/verify.h"
+#include "braid/passes/names.h"
+#include "braid/passes/segments.h"
+#include "passes/model_steps.h"
+
+namespace braid::models {
+namespace {
+
+using Names = std::vector<std::string>;
+
+const OpTable& table() {
+  static const OpTable ops = standard_ops();
+  return ops;
+}
+
+Graph build(const std::string& text, DType dtype = DType::kFloat32) {
+  Graph graph = build_model(table(), text, dtype);
+  verify(graph);
+  return graph;
+}
+
+std::string problem_of(const std::string& text, const Sizes& sizes = {}) {
+  try {
+    build_model(table(), text, DType::kFloat32, sizes);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// What a PyTorch state dict would hold, in order of creation.
+Names state_names(const Graph& graph) {
+  Names names;
+  for (const Slot& slot : graph.slots()) {
+    if (slot.role == Role::kParameter || slot.role == Role::kBuffer) {
+      names.push_back(slot.name);
+    }
+  }
+  return names;
+}
+
+Names with(const std::string& layer, const Names& parts) {
+  Names names;
+  for (const std::string& part : parts) names.push_back(layer + "." + part);
+  return names;
+}
+
+Names joined(const std::vector<Names>& lists) {
+  Names all;
+  for (const Names& list : lists) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return all;
+}
+
+const Names kAffine{"weight", "bias"};
+const Names kBatchNorm{"weight", "bias", "running_mean", "running_var",
+                       "num_batches_tracked"};
+
+TEST(Models, BuildAtDefaultSizes) {
+  for (const Model& model : all_models()) {
+    SCOPED_TRACE(model.name);
+    Graph graph = build(model.name);
+    ValueId loss = graph.find_output("loss");
+    ASSERT_NE(loss, kNone);
+    EXPECT_EQ(graph.value(loss).type, (ValueType{DType::kFloat32, {}}));
+    EXPECT_FALSE(model.summary.empty());
+    EXPECT_TRUE(is_model(model.name));
+    for (ValueId input : graph.inputs()) {
+      EXPECT_NE(model.inputs.find(graph.value(input).name), std::string::npos);
+    }
+  }
+}
+
+TEST(Models, BuildAtOddSizesInBothFloats) {
+  for (const char* text :
+       {"mlp(batch=1,features=1,hidden=1,layers=1,classes=1)",
+        "mlp(batch=3,layers=7,dropout=0.9)", "lenet(batch=1,side=13)",
+        "lenet(channels=3,side=31,classes=2,dropout=0.5)",
+        "resblock(batch=1,channels=1,side=3,blocks=1,classes=1,dropout=0.1)",
+        "transformer(batch=1,length=1,vocab=1,width=1,heads=1,layers=1)",
+        "transformer(batch=3,length=7,vocab=11,width=15,heads=5,layers=3,"
+        "dropout=0.25)"}) {
+    SCOPED_TRACE(text);
+    for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      Graph graph = build(text, dtype);
+      for (const Slot& slot : graph.slots()) {
+        EXPECT_TRUE(slot.role != Role::kParameter || slot.dtype == dtype);
+      }
+    }
+  }
+}
+
+TEST(Models, SlotsAreNamedAsInPyTorch) {
+  EXPECT_EQ(state_names(build("mlp")),
+            joined({with("layers.0", kAffine), with("layers.1", kAffine),
+                    with("head", kAffine)}));
+  EXPECT_EQ(state_names(build("lenet")),
+            joined({with("conv1", kAffine), with("conv2", kAffine),
+                    with("fc1", kAffine), with("fc2", kAffine),
+                    with("fc3", kAffine)}));
+  EXPECT_EQ(state_names(build("resblock(blocks=1)")),
+            joined({{"stem.weight"},
+                    with("stem_bn", kBatchNorm),
+                    {"blocks.0.conv1.weight"},
+                    with("blocks.0.bn1", kBatchNorm),
+                    {"blocks.0.conv2.weight"},
+                    with("blocks.0.bn2", kBatchNorm),
+                    with("head", kAffine)}));
+  EXPECT_EQ(state_names(build("transformer(layers=1)")),
+            joined({{"tok.weight", "pos"},
+                    with("blocks.0.ln1", kAffine),
+                    with("blocks.0.attn.qkv", kAffine),
+                    with("blocks.0.attn.proj", kAffine),
+                    with("blocks.0.ln2", kAffine),
+                    with("blocks.0.fc1", kAffine),
+                    with("blocks.0.fc2", kAffine),
+                    with("ln", kAffine),
+                    {"head.weight"}}));
+}
+
+TEST(Models, SizesReachTheSlots) {
+  Graph graph = build("transformer(vocab=11,width=12,heads=3,length=5)");
+  auto shape = [&](const char* name) {
+    return graph.slot(graph.find_slot(name)).shape;
+  };
+  EXPECT_EQ(shape("tok.weight"), (Shape{11, 12}));
+  EXPECT_EQ(shape("pos"), (Shape{5, 12}));
+  EXPECT_EQ(shape("blocks.1.attn.qkv.weight"), (Shape{36, 12}));
+  EXPECT_EQ(shape("blocks.1.fc1.weight"), (Shape{48, 12}));
+  EXPECT_EQ(shape("head.weight"), (Shape{11, 12}));
+}
+
+TEST(Models, InitialValuesAreThoseOfPyTorch) {
+  Graph graph = build("resblock(channels=8)");
+  auto init = [&](const char* name) {
+    return graph.slot(graph.find_slot(name)).init;
+  };
+  EXPECT_EQ(init("blocks.0.bn1.weight"), Init::constant(1));
+  EXPECT_EQ(init("blocks.0.bn1.running_var"), Init::constant(1));
+  EXPECT_EQ(init("blocks.0.bn1.running_mean"), Init::constant(0));
+  EXPECT_EQ(init("blocks.0.conv1.weight"),
+            Init::uniform(1 / std::sqrt(8.0 * 9)));
+  EXPECT_EQ(init("head.bias"), Init::uniform(1 / std::sqrt(8.0)));
+}
+
+TEST(Models, DropoutIsThereWhenAskedAndEachLayerDrawsItsOwn) {
+  EXPECT_EQ(build("mlp").find_input(passes::kMicroInput), kNone);
+  Graph graph = build("transformer(dropout=0.25)");
+  EXPECT_NE(graph.find_input(passes::kMicroInput), kNone);
+  std::set<uint64_t> keys;
+  size_t count = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.op != "dropout") continue;
+    keys.insert(node.rng_key);
+    ++count;
+  }
+  EXPECT_EQ(count, 4u);
+  EXPECT_EQ(keys.size(), count);
+  SlotId p = graph.find_slot("hyper/blocks.0.attn.drop.p");
+  ASSERT_NE(p, kNone);
+  EXPECT_EQ(graph.slot(p).init, Init::constant(0.25));
+  EXPECT_EQ(graph.slot(p).role, Role::kHyper);
+}
+
+TEST(Models, SegmentsAreLayers) {
+  Graph graph = build("resblock(dropout=0.1)");
+  EXPECT_EQ(passes::mark_segments(graph),
+            (Names{"stem", "stem_bn", "blocks.0", "blocks.1", "drop", "head"}));
+}
+
+TEST(Models, SizesGivenApartWinOverText) {
+  Graph graph =
+      build_model(table(), "mlp(hidden=3)", DType::kFloat32, {{"hidden", 9}});
+  EXPECT_EQ(graph.slot(graph.find_slot("layers.0.weight")).shape,
+            (Shape{9, 16}));
+}
+
+TEST(Models, TextThatIsNoneIsRefused) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"mpl", "unknown model 'mpl'\nHINT: did you mean 'mlp'?"},
+      {"", "unknown model ''"},
+      {"mlp)", "unknown model 'mlp)'"},
+      {"mlp(", "HINT: write mlp(name=value,...)"},
+      {"mlp(hidden=3", "HINT: write mlp(name=value,...)"},
+      {"mlp(hidden=3)x", "HINT: write mlp(name=value,...)"},
+      {"mlp(hiden=3)", "no size 'hiden'\nHINT: did you mean 'hidden'?"},
+      {"mlp(hidden)", "cannot read size 'hidden'"},
+      {"mlp(hidden=)", "cannot read size 'hidden='"},
+      {"mlp(dropout=)", "cannot read size 'dropout='"},
+      {"mlp(dropout=1e999)", "cannot read size 'dropout=1e999'"},
+      {"mlp(hidden=3x)", "cannot read size 'hidden=3x'"},
+      {"mlp(,)", "cannot read size ''"},
+      {"mlp(hidden=0)", "'hidden' = 0 is no size"},
+      {"mlp(hidden=-1)", "'hidden' = -1 is no size"},
+      {"mlp(hidden=1.5)", "'hidden' = 1.5 is no size"},
+      {"mlp(hidden=nan)", "is no size"},
+      {"mlp(hidden=inf)", "is no size"},
+      {"mlp(hidden=1e300)", "is no size"},
+      {"mlp(dropout=-0.1)", "'dropout' = -0.1 is no size"},
+      {"mlp(dropout=1.5)", "'dropout' = 1.5 is no size"},
+      {"mlp(dropout=nan)", "is no size"},
+      {"lenet(side=4)", "[conv2d at conv2]"},
+      {"transformer(width=10,heads=4)", "[reshape at blocks.0.attn]"}};
+  for (auto [text, problem] : rows) {
+    EXPECT_NE(problem_of(text).find(problem), std::string::npos)
+        << text << ": " << problem_of(text);
+  }
+  EXPECT_NE(problem_of("mlp", {{"hidden", 2.5}}), "");
+  EXPECT_EQ(problem_of("mlp()"), "");
+  EXPECT_FALSE(is_model("mlp2(hidden=3)"));
+  EXPECT_TRUE(is_model("mlp(hidden=3)"));
+}
+
+}  // namespace
+}  // namespace braid::models

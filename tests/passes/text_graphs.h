@@ -1,0 +1,59 @@
+// Graphs written as text, and questions about graphs, for tests of passes.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "braid/graph/text.h"
+#include "braid/graph/verify.h"
+#include "braid/ops/op.h"
+
+namespace braid::passes {
+
+inline const OpTable& table() {
+  static const OpTable ops = standard_ops();
+  return ops;
+}
+
+// The graph of statements without the first line.
+inline Graph graph_of(const std::string& statements) {
+  return parse_graph("braid-graph 1\n" + statements, table());
+}
+
+inline std::vector<std::string> op_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes()) names.push_back(node.op);
+  return names;
+}
+
+inline int64_t count_op(const Graph& graph, const std::string& op) {
+  auto is_op = [&](const Node& node) { return node.op == op; };
+  return std::count_if(graph.nodes().begin(), graph.nodes().end(), is_op);
+}
+
+// The n-th node of an op.
+inline const Node& node_of(const Graph& graph, const std::string& op,
+                           int n = 0) {
+  for (const Node& node : graph.nodes()) {
+    if (node.op == op && n-- == 0) return node;
+  }
+  fail_usage("there is no {}", op);
+}
+
+inline NodeId id_of(const Graph& graph, const Node& node) {
+  return static_cast<NodeId>(&node - graph.nodes().data());
+}
+
+inline const Slot& slot_of(const Graph& graph, const std::string& name) {
+  SlotId id = graph.find_slot(name);
+  if (id == kNone) fail_usage("there is no slot {}", name);
+  return graph.slot(id);
+}
+
+inline const ValueType& type_of_output(const Graph& graph,
+                                       const std::string& name) {
+  return graph.value(graph.find_output(name)).type;
+}
+
+}  // namespace braid::passes

@@ -1,0 +1,260 @@
+#include "braid/plan/compile.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "braid/graph/verify.h"
+#include "passes/model_steps.h"
+#include "plan/program_checker.h"
+#include "plan/random_plans.h"
+
+namespace braid::plan {
+namespace {
+
+const OpTable& table() {
+  static const OpTable ops = standard_ops();
+  return ops;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+int rounds() { return std::getenv("BRAID_TEST_LONG") ? 400 : 40; }
+
+class CompileModels : public testing::TestWithParam<std::string> {
+ protected:
+  // A step with or without members and accumulation, of any optimizer.
+  static StepOptions random_options(Random& random) {
+    return {.members = below(random, 2) * 2,
+            .micro_batches = 1 + below(random, 2),
+            .optimizer = random_optimizer(random)};
+  }
+  passes::StepGraph random_step(Random& random) const {
+    return small_step(table(), GetParam(), random_options(random));
+  }
+  size_t segments() const { return num_segments(table(), GetParam()); }
+};
+
+TEST_P(CompileModels, ProgramsOfRandomPlansAreRightUnderEveryTiming) {
+  Random random(11);
+  for (int round = 0; round < rounds(); ++round) {
+    StepOptions options = random_options(random);
+    passes::StepGraph step = small_step(table(), GetParam(), options);
+    Plan plan = random_plan(random, segments(), 5);
+    SCOPED_TRACE(fmt::format(
+        "round {}, {} micro-batches, {}, {}", round, step.micro_batches,
+        optimizer_text(options.optimizer), plan_text(plan)));
+    Program program = compile(table(), step, plan, made_up_workspace);
+    verify(program.graph);
+    ASSERT_EQ(joined(problems_of(table(), program)), "");
+  }
+}
+
+TEST_P(CompileModels, ArenaHoldsWhatIsAliveAndNotMuchMore) {
+  Random random(12);
+  for (int round = 0; round < rounds() / 4; ++round) {
+    Program program =
+        compile(table(), random_step(random),
+                random_plan(random, segments(), 5), made_up_workspace);
+    int64_t most = 0;
+    for (size_t i = 0; i < program.instructions.size(); ++i) {
+      int64_t alive = 0;
+      for (const Allocation& a : program.allocations) {
+        auto at = static_cast<int32_t>(i);
+        if (a.space == Space::kArena && a.begin <= at && at <= a.end) {
+          alive += a.bytes;
+        }
+      }
+      most = std::max(most, alive);
+    }
+    EXPECT_LE(most, program.arena_bytes);
+    // Places are whole blocks of 64 bytes, and packing is not perfect.
+    EXPECT_LE(static_cast<double>(program.arena_bytes),
+              2.0 * static_cast<double>(most) + 64.0 * 64);
+  }
+}
+
+TEST_P(CompileModels, IsDeterministic) {
+  Random random(13);
+  passes::StepGraph step = random_step(random);
+  Plan plan = random_plan(random, segments(), 5);
+  Program a = compile(table(), step, plan, made_up_workspace);
+  Program b = compile(table(), step, plan, made_up_workspace);
+  ASSERT_EQ(a.instructions.size(), b.instructions.size());
+  ASSERT_EQ(a.allocations.size(), b.allocations.size());
+  for (size_t i = 0; i < a.allocations.size(); ++i) {
+    EXPECT_EQ(a.allocations[i].offset, b.allocations[i].offset);
+  }
+  EXPECT_EQ(a.peak_bytes(), b.peak_bytes());
+}
+
+TEST_P(CompileModels, KeepingEverythingCopiesNothing) {
+  passes::StepGraph step = small_step(table(), GetParam());
+  Program program = compile(table(), step, keep_all(segments()));
+  for (const Instruction& i : program.instructions) {
+    EXPECT_EQ(i.kind, Kind::kRun);
+  }
+  EXPECT_EQ(program.host_bytes(), 0);
+  EXPECT_EQ(program.num_events, 0);
+}
+
+TEST_P(CompileModels, EachTechniqueSavesDeviceMemory) {
+  passes::StepGraph step = small_step(table(), GetParam());
+  auto peak = [&](Decision d) {
+    return compile(table(), step, uniform(segments(), d, 0)).peak_bytes();
+  };
+  int64_t kept = peak({});
+  EXPECT_LE(peak({Activations::kRecompute}), kept);
+  EXPECT_LE(peak({Activations::kOffload}), kept);
+  EXPECT_LT(peak({Activations::kKeep, Parameters::kSpilled}), kept);
+  EXPECT_LT(peak({Activations::kKeep, Parameters::kResident, Update::kHost}),
+            kept);
+  EXPECT_LT(
+      peak({Activations::kRecompute, Parameters::kSpilled, Update::kHost}),
+      peak({Activations::kKeep, Parameters::kSpilled}));
+}
+
+// A micro part is repeated, so what it fetches it must also use.
+TEST_P(CompileModels, MicroPartsFetchNothingForTheUpdate) {
+  Random random(14);
+  for (int round = 0; round < rounds() / 4; ++round) {
+    passes::StepGraph step =
+        small_step(table(), GetParam(), {.micro_batches = 3});
+    Plan plan = random_plan(random, segments(), 5);
+    Program program = compile(table(), step, plan);
+    std::vector<bool> used(program.allocations.size(), false);
+    for (int32_t i = 0; i < program.update_begin; ++i) {
+      const Instruction& in = program.instructions[static_cast<size_t>(i)];
+      if (in.kind != Kind::kRun) continue;
+      for (int32_t id : program.calls[static_cast<size_t>(in.call)].inputs) {
+        if (id != kNone) used[static_cast<size_t>(id)] = true;
+      }
+    }
+    for (int32_t i = 0; i < program.update_begin; ++i) {
+      const Instruction& in = program.instructions[static_cast<size_t>(i)];
+      if (in.kind != Kind::kFetch) continue;
+      EXPECT_TRUE(used[static_cast<size_t>(in.target)]) << plan_text(plan);
+    }
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<std::string>& info) {
+  return model_name(info.param);
+}
+INSTANTIATE_TEST_SUITE_P(Models, CompileModels,
+                         testing::ValuesIn(small_models()), name_of);
+
+TEST(Compile, RefusesDepthsThatAreNone) {
+  passes::StepGraph step = small_step(table(), small_models()[0]);
+  EXPECT_THROW(compile(table(), step, {.depth = -1, .segments = {}}),
+               std::invalid_argument);
+  EXPECT_THROW(compile(table(), step, {.depth = 65, .segments = {}}),
+               std::invalid_argument);
+}
+
+TEST(Compile, GradientsCanBeFoundBeforeTheirUpdate) {
+  passes::StepGraph step = small_step(table(), small_models()[0]);
+  Program program = compile(table(), step, keep_all(8));
+  EXPECT_EQ(program.gradients.size(), step.gradients.size());
+  for (const auto& gradient : program.gradients) {
+    const Call& call = program.calls[static_cast<size_t>(gradient.call)];
+    EXPECT_EQ(call.inputs[1], gradient.place);
+    EXPECT_EQ(program.graph.node(call.node).op, "adamw_update");
+  }
+}
+
+// The checker itself: each damage to a good program must be seen.
+class CheckerTest : public testing::Test {
+ protected:
+  Program program_ = compile(
+      table(), small_step(table(), small_models()[0]),
+      uniform(num_segments(table(), small_models()[0]),
+              {Activations::kOffload, Parameters::kSpilled, Update::kHost}, 1));
+  std::string found() { return joined(problems_of(table(), program_)); }
+  // What is found when an event is awaited only at the end.
+  std::string found_with_late_wait(int32_t event) {
+    Program damaged = program_;
+    for (Instruction& i : damaged.instructions) {
+      if (i.kind == Kind::kWait && i.event == event) {
+        i.event = program_.instructions[find(Kind::kWait)].event;
+      }
+    }
+    damaged.instructions.push_back({.kind = Kind::kWait, .event = event});
+    return joined(problems_of(table(), damaged));
+  }
+  size_t find(Kind kind) {
+    for (size_t i = 0; i < program_.instructions.size(); ++i) {
+      if (program_.instructions[i].kind == kind) return i;
+    }
+    return 0;
+  }
+};
+
+TEST_F(CheckerTest, TakesAGoodProgram) { EXPECT_EQ(found(), ""); }
+
+// Copies of a stage follow each other, so not every wait is needed.
+TEST_F(CheckerTest, SeesAFetchThatIsAwaitedTooLate) {
+  int seen = 0;
+  for (const Instruction& i : std::vector(program_.instructions)) {
+    if (i.kind != Kind::kFetch) continue;
+    std::string problems = found_with_late_wait(i.event);
+    seen += problems.find("before it is written") != std::string::npos;
+  }
+  EXPECT_GT(seen, 5);
+}
+
+TEST_F(CheckerTest, SeesAnEvictionThatIsAwaitedTooLate) {
+  int seen = 0;
+  for (const Instruction& i : std::vector(program_.instructions)) {
+    if (i.kind != Kind::kEvict) continue;
+    std::string problems = found_with_late_wait(i.event);
+    seen += problems.find("while it is in use") != std::string::npos;
+  }
+  EXPECT_GT(seen, 3);
+}
+
+TEST_F(CheckerTest, SeesAnEventThatNobodyAwaits) {
+  program_.instructions[find(Kind::kWait)] = {.kind = Kind::kWait, .event = 0};
+  program_.instructions.resize(find(Kind::kWait) + 1);
+  EXPECT_NE(found().find("never awaited"), std::string::npos);
+}
+
+TEST_F(CheckerTest, SeesPlacesThatOverlap) {
+  for (Allocation& a : program_.allocations) {
+    if (a.space == Space::kArena) a.offset = 0;
+  }
+  EXPECT_NE(found().find("overlap"), std::string::npos);
+}
+
+TEST_F(CheckerTest, SeesALifetimeThatIsTooShort) {
+  for (Allocation& a : program_.allocations) a.end = a.begin;
+  EXPECT_NE(found().find("alive from"), std::string::npos);
+}
+
+TEST_F(CheckerTest, SeesAFetchFromTheWrongPlace) {
+  int32_t host = kNone;
+  for (size_t i = 0; i < program_.allocations.size(); ++i) {
+    if (program_.allocations[i].space == Space::kHostSlot) {
+      host = static_cast<int32_t>(i);
+    }
+  }
+  ASSERT_NE(program_.instructions[find(Kind::kFetch)].source, host);
+  program_.instructions[find(Kind::kFetch)].source = host;
+  EXPECT_NE(found(), "");
+}
+
+TEST_F(CheckerTest, SeesACallThatIsLeftOut) {
+  auto at = static_cast<std::ptrdiff_t>(find(Kind::kHostRun));
+  Instruction& run = program_.instructions[static_cast<size_t>(at)];
+  run = {.kind = Kind::kFetch,
+         .source = program_.calls[static_cast<size_t>(run.call)].outputs[0],
+         .target = program_.calls[static_cast<size_t>(run.call)].outputs[0],
+         .event = run.event,
+         .after = run.after};
+  EXPECT_NE(found().find("ends with another content"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace braid::plan

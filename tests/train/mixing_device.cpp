@@ -1,0 +1,125 @@
+#include "mixing_device.h"
+
+#include <cstring>
+
+#include "braid/base/rng.h"
+#include "braid/graph/text_tokens.h"
+#include "braid/ops/op.h"
+// The table itself is linked only together with libtorch's kernels.
+#include "braid/runtime/kernels/kernel.cpp"
+
+namespace braid::runtime {
+
+// There is no libtorch here to tell.
+void set_call_threads(int) {}
+
+namespace {
+
+// Calls visit(address) for each element, row-major.
+template <class Visit>
+void visit_elements(const Tensor& t, Visit visit) {
+  Strides steps = contiguous_strides(t.shape);
+  int64_t item = item_bytes(t.dtype);
+  for (int64_t i = 0; i < t.numel(); ++i) {
+    int64_t at = 0, rest = i;
+    for (size_t d = 0; d < t.shape.size(); ++d) {
+      at += rest / steps[d] * t.strides[d];
+      rest %= steps[d];
+    }
+    visit(t.data + at * item);
+  }
+}
+
+uint64_t bits_at(const std::byte* data, DType dtype) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, data, static_cast<size_t>(item_bytes(dtype)));
+  return bits;
+}
+
+uint64_t digest(const Call& call) {
+  uint64_t hash = mix_bits(stable_hash(call.node->op), call.node->rng_key);
+  for (const auto& [name, value] : call.attrs().items()) {
+    hash = mix_bits(hash, stable_hash(name + attr_text(value)));
+  }
+  for (const Tensor& input : call.inputs) {
+    hash = mix_bits(hash, input ? 1 : 0);
+    if (!input) continue;
+    visit_elements(input, [&](const std::byte* data) {
+      hash = mix_bits(hash, bits_at(data, input.dtype));
+    });
+  }
+  return hash;
+}
+
+void store(const Tensor& output, uint64_t hash) {
+  uint64_t element = 0;
+  visit_elements(output, [&](std::byte* data) {
+    uint64_t bits = mix_bits(hash, element++);
+    std::memcpy(data, &bits, static_cast<size_t>(item_bytes(output.dtype)));
+  });
+}
+
+// Scratch of some calls, as real kernels have.
+void soil(const Call& call) {
+  uint64_t hash = stable_hash(call.node->op);
+  if (hash % 3 == 0) return;
+  auto bytes = static_cast<int64_t>(hash / 3 % 700);
+  call.workspace->needed_bytes = bytes;
+  if (!call.workspace->data) return;
+  std::memset(call.workspace->data, 0xA5, static_cast<size_t>(bytes));
+}
+
+void mix(const Call& call) {
+  soil(call);
+  uint64_t hash = digest(call);
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    store(call.out(i), mix_bits(hash, i));
+  }
+  soil(call);
+}
+
+// Slot operands lie row-major without gaps.
+void assign(const Call& call) {
+  std::byte* to = call.out(0).data;
+  int64_t item = item_bytes(call.out(0).dtype);
+  visit_elements(call.in(0), [&](const std::byte* from) {
+    std::memcpy(to, from, static_cast<size_t>(item));
+    to += item;
+  });
+}
+
+// The first micro-batch forgets what the slot held.
+void accumulate(const Call& call) {
+  uint64_t hash = digest(call);
+  if (*call.in(1).as<int64_t>() != 0) {
+    visit_elements(call.out(0), [&](const std::byte* data) {
+      hash = mix_bits(hash, bits_at(data, call.out(0).dtype));
+    });
+  }
+  store(call.out(0), hash);
+}
+
+void advance(const Call& call) {
+  for (int64_t i = 0; i < call.out(0).numel(); ++i) {
+    call.out(0).as<int64_t>()[i] = call.in(0).as<int64_t>()[i] + 1;
+  }
+}
+
+}  // namespace
+
+KernelTable mixing_kernels() {
+  KernelTable table;
+  auto add = [&](const std::string& op, void (*body)(const Call&)) {
+    table.add(op, [body](const Call& call) -> Run {
+      return [body, call] { body(call); };
+    });
+  };
+  const OpTable ops = standard_ops();
+  for (const auto& [name, op] : ops.all()) add(name, mix);
+  add("assign", assign);
+  add("accumulate", accumulate);
+  add("advance", advance);
+  return table;
+}
+
+}  // namespace braid::runtime

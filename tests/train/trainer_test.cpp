@@ -1,0 +1,215 @@
+#include "braid/train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "braid/runtime/cpu_backend.h"
+#include "mixing_device.h"
+#include "passes/model_steps.h"
+#include "train/batches.h"
+
+namespace braid::train {
+namespace {
+
+using Names = std::vector<std::string>;
+
+const OpTable& table() {
+  static const OpTable ops = standard_ops();
+  return ops;
+}
+
+const runtime::KernelTable& kernels() {
+  static const runtime::KernelTable made = runtime::mixing_kernels();
+  return made;
+}
+
+const std::string& model() { return small_models()[0]; }
+
+Graph forward() {
+  return models::build_model(table(), model(), DType::kFloat32);
+}
+
+TrainerOptions options(int64_t members = 0) {
+  TrainerOptions made{.optimizer = passes::make_optimizer("adamw")};
+  made.members = members;
+  return made;
+}
+
+template <class Error>
+std::string problem_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+double number_at(const runtime::State& state, const std::string& slot,
+                 int64_t member) {
+  auto bytes = state.read_member(state.find(slot), member);
+  double value = 0;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+void take_step(Trainer& trainer) {
+  Batches batches(trainer.graph(), {});
+  trainer.step(
+      [&](int64_t micro, ValueId id) { return batches.input(0, micro, id); });
+}
+
+TEST(Trainer, SegmentsAreNamedInOrder) {
+  EXPECT_EQ(segment_names(forward()),
+            (Names{"layers.0", "drop.0", "layers.1", "drop.1", "layers.2",
+                   "drop.2", "head"}));
+}
+
+TEST(Trainer, APlanMustDecideAboutEverySegment) {
+  runtime::CpuBackend backend(kernels(), {});
+  TrainerOptions wrong = options();
+  wrong.plan = plan::keep_all(3);
+  EXPECT_EQ(problem_of<std::invalid_argument>(
+                [&] { Trainer(table(), forward(), backend, wrong); }),
+            "[plan] the model has 7 segments, the plan 3");
+}
+
+TEST(Trainer, HyperParametersAreSetPerMember) {
+  runtime::CpuBackend backend(kernels(), {});
+  Trainer trainer(table(), forward(), backend, options(3));
+  trainer.initialise({1, 2, 3});
+  trainer.set_hyper(1, "lr", 0.5);
+  trainer.set_hyper(2, "dropout", 0.75);
+  auto& state = trainer.state();
+  EXPECT_EQ(number_at(state, "hyper/lr", 0), 1e-3);
+  EXPECT_EQ(number_at(state, "hyper/lr", 1), 0.5);
+  EXPECT_EQ(number_at(state, "hyper/drop.0.p", 1), 0.3);
+  EXPECT_EQ(number_at(state, "hyper/drop.0.p", 2), 0.75);
+  EXPECT_EQ(number_at(state, "hyper/drop.2.p", 2), 0.75);
+  EXPECT_NE(problem_of<std::invalid_argument>([&] {
+              trainer.set_hyper(0, "weight_decai", 1);
+            }).find("did you mean 'weight_decay'?"),
+            std::string::npos);
+  EXPECT_NE(problem_of<std::invalid_argument>([&] {
+              trainer.set_hyper(3, "lr", 1);
+            }).find("member 3"),
+            std::string::npos);
+}
+
+TEST(Trainer, SeedsAreOnePerMember) {
+  runtime::CpuBackend backend(kernels(), {});
+  Trainer trainer(table(), forward(), backend, options(3));
+  EXPECT_THROW(trainer.initialise({1}), std::invalid_argument);
+  EXPECT_THROW(trainer.initialise({1, 2, 3, 4}), std::invalid_argument);
+}
+
+// Peak of the plan that is chosen without a limit.
+int64_t unlimited_peak() {
+  runtime::CpuBackend backend(kernels(), {});
+  return Trainer(table(), forward(), backend, options()).program().peak_bytes();
+}
+
+TEST(Trainer, TakesTheFirstPlanThatFits) {
+  int64_t peak = unlimited_peak();
+  runtime::CpuBackend exact(kernels(), {.limit_bytes = peak});
+  Trainer kept(table(), forward(), exact, options());
+  EXPECT_EQ(kept.plan().segments, plan::keep_all(7).segments);
+  EXPECT_EQ(exact.account().peak_bytes(), peak);
+  runtime::CpuBackend tight(kernels(), {.limit_bytes = peak - 1});
+  Trainer saved(table(), forward(), tight, options());
+  EXPECT_NE(saved.plan().segments, plan::keep_all(7).segments);
+  EXPECT_LT(saved.program().peak_bytes(), peak);
+  saved.initialise({1});
+  take_step(saved);
+  EXPECT_EQ(tight.account().peak_bytes(), saved.program().peak_bytes());
+}
+
+TEST(Trainer, ReportsTheLeastThatIsMissing) {
+  runtime::CpuBackend tiny(kernels(), {.limit_bytes = 1000});
+  std::string report = problem_of<std::runtime_error>(
+      [&] { Trainer(table(), forward(), tiny, options()); });
+  EXPECT_NE(report.find("the limit is 1000 bytes"), std::string::npos);
+  EXPECT_NE(report.find("bytes short"), std::string::npos);
+  EXPECT_EQ(tiny.account().used_bytes(), 0);
+  EXPECT_EQ(tiny.host_account().used_bytes(), 0);
+}
+
+TEST(Trainer, AForcedPlanThatDoesNotFitIsReported) {
+  int64_t peak = unlimited_peak();
+  TrainerOptions forced = options();
+  forced.plan = plan::keep_all(7);
+  runtime::CpuBackend tight(kernels(), {.limit_bytes = peak - 1});
+  std::string report = problem_of<std::runtime_error>(
+      [&] { Trainer(table(), forward(), tight, forced); });
+  EXPECT_NE(report.find(": 1 bytes short"), std::string::npos) << report;
+  EXPECT_EQ(tight.account().used_bytes(), 0);
+}
+
+// What another trainer holds is not there for this one.
+TEST(Trainer, TwoOnOneDeviceShareItsLimit) {
+  int64_t peak = unlimited_peak();
+  runtime::CpuBackend backend(kernels(), {.limit_bytes = 2 * peak - 1});
+  TrainerOptions forced = options();
+  forced.plan = plan::keep_all(7);
+  Trainer first(table(), forward(), backend, forced);
+  first.initialise({1});
+  take_step(first);
+  auto before = first.state().read(0);
+  std::string report = problem_of<std::runtime_error>(
+      [&] { Trainer(table(), forward(), backend, forced); });
+  EXPECT_NE(report.find(": 1 bytes short"), std::string::npos) << report;
+  EXPECT_NE(report.find("by layer"), std::string::npos) << report;
+  EXPECT_EQ(backend.account().used_bytes(), peak);
+  EXPECT_EQ(first.state().read(0), before);
+  Trainer second(table(), forward(), backend, options());  // finds a plan
+  EXPECT_LT(second.program().peak_bytes(), peak);
+}
+
+TEST(Trainer, GivesItsMemoryBack) {
+  runtime::CpuBackend backend(kernels(), {});
+  {
+    TrainerOptions spilled = options();
+    spilled.plan =
+        plan::uniform(7, {plan::Activations::kOffload,
+                          plan::Parameters::kSpilled, plan::Update::kHost});
+    Trainer trainer(table(), forward(), backend, spilled);
+    EXPECT_GT(backend.host_account().used_bytes(), 0);
+  }
+  EXPECT_EQ(backend.account().used_bytes(), 0);
+  EXPECT_EQ(backend.host_account().used_bytes(), 0);
+}
+
+TEST(Trainer, AFailingCopyIsReportedAndTheNextStepRuns) {
+  bool broken = true;
+  auto before_copy = [&](int64_t) {
+    if (broken) throw std::runtime_error("the link is down");
+  };
+  runtime::CpuBackend backend(kernels(), {.before_copy = before_copy});
+  TrainerOptions spilled = options();
+  spilled.plan =
+      plan::uniform(7, {plan::Activations::kOffload, plan::Parameters::kSpilled,
+                        plan::Update::kHost});
+  Trainer trainer(table(), forward(), backend, spilled);
+  trainer.initialise({1});
+  EXPECT_EQ(problem_of<std::runtime_error>([&] { take_step(trainer); }),
+            "the link is down");
+  broken = false;
+  take_step(trainer);
+  SlotId step = trainer.state().find(passes::kStepSlot);
+  auto count = trainer.state().read(step);
+  EXPECT_EQ(count[0], std::byte{1});
+}
+
+TEST(Trainer, NeedsAForwardGraphWithALoss) {
+  runtime::CpuBackend backend(kernels(), {});
+  Graph none(table());
+  none.add_input("x", {DType::kFloat32, {2}});
+  EXPECT_NE(problem_of<std::invalid_argument>([&] {
+              Trainer(table(), none, backend, options());
+            }).find("no output 'loss'"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace braid::train
