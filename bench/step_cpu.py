@@ -116,7 +116,7 @@ def jax_mlp():
     sizes = [(16, 32), (32, 32), (32, 4)]
     keys = jax.random.split(jax.random.key(0), len(sizes))
     parameters = [(jax.random.normal(k, s) * 0.2, jnp.zeros(s[1]))
-                  for k, s in zip(keys, sizes)]
+                  for k, s in zip(keys, sizes, strict=True)]
 
     def loss(p, x, y):
         for i, (w, b) in enumerate(p):
@@ -148,7 +148,7 @@ def transformer_case(threads):
 
 def measure(title, case, steps, rounds):
     times = {name: [] for name in case}
-    for name, engine in case.items():
+    for engine in case.values():
         engine.run(max(2, steps // 4))
     for _ in range(rounds):
         for name, engine in case.items():
@@ -158,7 +158,7 @@ def measure(title, case, steps, rounds):
         print(f"  {name:6} {statistics.median(values) * 1e6:12.1f} us/step")
     for name in times:
         if name != "braid":
-            pairs = zip(times[name], times["braid"])
+            pairs = zip(times[name], times["braid"], strict=True)
             print_ratio(name, [other / own for other, own in pairs])
 
 

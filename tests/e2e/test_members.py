@@ -197,13 +197,14 @@ def test_what_one_member_turns_on_the_others_do_not_notice(tmp_path, own):
     sizes = SHAPES["mlp"]
     inputs = save(tmp_path / "x.safetensors", models.batch("mlp", torch.float64, size=6, **sizes))
     entries = [{"seed": 1} | own, {"seed": 2}]
+    base = {"lr": 0.1, "dampening": 0.1}
     results = run_members(
-        "mlp", inputs, STEPS, "sgd", {"lr": 0.1, "dampening": 0.1}, tmp_path / "out",
+        "mlp", inputs, STEPS, "sgd", base, tmp_path / "out",
         members=yaml_of(tmp_path, entries),
     )  # fmt: skip
     for k, values in enumerate([own, {}]):
         solo = run_step(
-            "mlp", inputs, STEPS, "sgd", {"lr": 0.1, "dampening": 0.1} | values, tmp_path / f"solo-{k}",
+            "mlp", inputs, STEPS, "sgd", base | values, tmp_path / f"solo-{k}",
             seed=entries[k]["seed"],
         )  # fmt: skip
         lines = differences(as_run(results[k]), as_run(solo), [as_run(solo)], 1e-9, 1e-9, 0.0)

@@ -7,7 +7,7 @@ import models
 import pytest
 import torch
 from braid_run import model_text, run_step, save
-from measure import Run, differences, nudged_runs, train
+from measure import Run, clip_norm, clip_value, differences, nudged_runs, train
 
 STEPS = 5
 SIZES = {
@@ -89,9 +89,19 @@ def test_clipping_by_global_norm(tmp_path, name, dtype):
     case = Case(tmp_path, name, dtype)
     norm = 0.1
     got = case.braid(kind, {**values, "clip_norm": norm})
-    expected = case.check(got, make, values["lr"], clip=norm)
+    expected = case.check(got, make, values["lr"], clip=clip_norm(norm))
     raw = math.sqrt(sum(float(g.double().square().sum()) for g in expected.grads.values()))
     assert raw > 2 * norm, "nothing was clipped"
+
+
+def test_clipping_by_value(tmp_path):
+    """The gradients written are those before clipping."""
+    kind, values, make = OPTIMIZERS["sgd"]
+    case = Case(tmp_path, "mlp", "f64")
+    limit = 0.005
+    got = case.braid(kind, {**values, "clip_value": limit})
+    expected = case.check(got, make, values["lr"], clip=clip_value(limit))
+    assert max(float(g.abs().max()) for g in expected.grads.values()) > 2 * limit
 
 
 @pytest.mark.parametrize("micro_batches", [2, 4])

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "braid/base/error.h"
@@ -19,6 +20,18 @@ void create_path(const fs::path& path) {
   fs::create_directories(path, error);
   if (error) {
     io::fail_file("out", "cannot create directory", path, error.value());
+  }
+}
+
+// Temporary files of killed runs; no other run is alive here. They are in
+// nobody's way, so what cannot be deleted stays.
+void remove_temporary_files(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(folder, ignored)) {
+    if (entry.path().filename().string().starts_with(".braid-tmp-")) {
+      fs::remove(entry.path(), ignored);
+    }
   }
 }
 
@@ -39,6 +52,9 @@ void OutDir::create() {
   create_path(path_);
   lock();
   for (int64_t m = 0; m < num_members_; ++m) create_path(member_path(m));
+  for (int64_t m = 0; m < std::max<int64_t>(num_members_, 1); ++m) {
+    remove_temporary_files(member_path(m));
+  }
 }
 
 fs::path OutDir::member_path(int64_t member) const {

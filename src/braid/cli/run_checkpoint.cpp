@@ -84,11 +84,15 @@ void save_run(const std::filesystem::path& root, const runtime::State& state,
   for (const auto& of_member : record.losses) {
     losses.push_back(losses_json(of_member));
   }
-  io::remove_litter(root);
   io::save_checkpoint(
       root, record.step,
       {{"model", model.tensors()}, {"state", rest.tensors()}},
       {{"step", record.step}, {"losses", losses}, {"arguments", arguments}});
+  tidy_checkpoints(root);
+}
+
+void tidy_checkpoints(const std::filesystem::path& root) {
+  io::remove_litter(root);
   io::keep_last(root, kCheckpointsKept);
 }
 

@@ -21,9 +21,12 @@ struct RunRecord {
 // A loss that is no number is null in JSON.
 nlohmann::json losses_json(const std::vector<double>& losses);
 
-// Writes checkpoints/step-N and deletes all but the last two.
+// Writes root/step-N and tidies the root.
 void save_run(const std::filesystem::path& root, const runtime::State& state,
               const RunRecord& record, const nlohmann::json& arguments);
+
+// Deletes all but the last two checkpoints, and what killed runs left.
+void tidy_checkpoints(const std::filesystem::path& root);
 
 // The newest complete checkpoint; nothing when there is none. Throws when it
 // was made by other arguments, or lies beyond `steps`.

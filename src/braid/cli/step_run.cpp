@@ -56,6 +56,7 @@ StepRun::StepRun(const StepJob& job, train::Trainer& trainer,
   if (resumed) {
     record_ = restore_run(*resumed, trainer.state());
     saved_step_ = record_.step;
+    tidy_checkpoints(out.checkpoints());
   } else {
     record_.losses.resize(job.members.size());
     initialise(job, trainer);

@@ -50,8 +50,7 @@ std::string_view hint_for(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-    case EFBIG:
-      return "\nHINT: free some space or choose another disk";
+    case EFBIG: return "\nHINT: free some space or choose another disk";
     case EACCES:
     case EPERM:
     case EROFS:
@@ -61,13 +60,11 @@ std::string_view hint_for(int error) {
              "created first";
     case ENOTDIR:
       return "\nHINT: a part of the path is a file, not a directory";
-    case EISDIR:
-      return "\nHINT: the path is a directory, a file is needed";
+    case EISDIR: return "\nHINT: the path is a directory, a file is needed";
     case EMFILE:
     case ENFILE:
       return "\nHINT: too many open files; raise the limit (ulimit -n)";
-    default:
-      return "";
+    default: return "";
   }
 }
 

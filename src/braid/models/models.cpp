@@ -151,8 +151,7 @@ void set_size(const Model& model, Sizes& sizes, const std::string& key,
                model.name, key, nearest_name(key, known));
   }
   bool whole = value == std::floor(value) && value < 0x1.0p62;
-  bool fits = key == "dropout" ? value >= 0 && value <= 1
-                               : whole && value >= 1;
+  bool fits = key == "dropout" ? value >= 0 && value <= 1 : whole && value >= 1;
   if (!fits) {
     fail_usage("[model] {}: '{}' = {} is no size", model.name, key, value);
   }

@@ -11,7 +11,7 @@ namespace {
 using Names = std::vector<std::string_view>;
 
 // The type of a float input; all of `numbers` must be given.
-Op::ShapeRule float_with(Names numbers) {
+Op::ShapeRule float_with(const Names& numbers) {
   return [numbers](const NodeView& v) -> std::vector<ValueType> {
     for (std::string_view name : numbers) v.attrs().number(name);
     expect_float(v);
@@ -19,7 +19,7 @@ Op::ShapeRule float_with(Names numbers) {
   };
 }
 
-Op::ShapeRule number_with(Names numbers) {
+Op::ShapeRule number_with(const Names& numbers) {
   return [numbers](const NodeView& v) -> std::vector<ValueType> {
     for (std::string_view name : numbers) v.attrs().number(name);
     expect_no_bool(v, v.dtype(0));

@@ -51,7 +51,7 @@ void roll_vjp(VjpContext& c) {
   c.give(0, apply("roll", {c.grad(0)}, attrs.set("shifts", shifts)));
 }
 
-Op triangle_op(std::string name, std::string summary) {
+Op triangle_op(const std::string& name, std::string summary) {
   return {.name = name,
           .summary = std::move(summary),
           .shape = triangle_shape,

@@ -32,7 +32,7 @@ void array_shared(ArrayContext& c) {
 }
 
 Op factory_op(std::string name, std::string summary,
-              std::function<Shape(const NodeView&)> shape) {
+              const std::function<Shape(const NodeView&)>& shape) {
   return {.name = std::move(name),
           .summary = std::move(summary),
           .shape = [shape](const NodeView& v) -> std::vector<ValueType> {

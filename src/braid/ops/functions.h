@@ -232,7 +232,8 @@ Var slice_scatter(Var x, Var src, int64_t dim, int64_t start, int64_t end,
 Var select_scatter(Var x, Var src, int64_t dim, int64_t index);
 
 // Padding (constant, reflect, replicate, circular) and windows.
-Var pad(Var x, Ints widths, std::string mode = "constant", double value = 0);
+Var pad(Var x, const Ints& widths, std::string mode = "constant",
+        double value = 0);
 Var unfold(Var x, int64_t dim, int64_t size, int64_t step);
 struct Windows {
   Ints kernel;

@@ -296,7 +296,8 @@ Var take_along_dim(Var x, Var index, int64_t dim) {
 
 Var index_select(Var x, int64_t dim, Var index) {
   index = reshape(cast(index, DType::kInt64), {-1});
-  return apply_along("index_select", {x, index}, dim)[0];
+  Var y = apply_along("index_select", {x, index}, dim)[0];
+  return x.rank() == 0 ? reshape(y, {}) : y;  // one entry of a scalar
 }
 
 Var index(Var x, const std::vector<Var>& indices) {

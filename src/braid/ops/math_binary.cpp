@@ -47,16 +47,18 @@ void pow_vjp(VjpContext& c) {
   }
   if (c.needs(1)) {  // 0^x is flat
     Var flat = logical_and(eq_scalar(base, 0), ge_scalar(exponent, 0));
-    Var slope = where(flat, 0.0, mul(c.out(0), log(base)));
-    give_summed(c, 1, mul(dy, slope));
+    Var slope = mul(c.out(0), log(cast(base, c.out(0).dtype())));
+    give_summed(c, 1, mul(dy, where(flat, 0.0, slope)));
   }
 }
 
+// At (0, 0) the gradient is 0.
 void atan2_vjp(VjpContext& c) {
   Var dy = c.grad(0), a = c.in(0), b = c.in(1);
-  Var scale = reciprocal(add(mul(a, a), mul(b, b)));
+  Var square = add(mul(a, a), mul(b, b));
+  Var scale = where(eq_scalar(square, 0), 0.0, reciprocal(square));
   if (c.needs(0)) give_summed(c, 0, mul(mul(dy, b), scale));
-  if (c.needs(1)) give_summed(c, 1, mul(mul(dy, neg(a)), scale));
+  if (c.needs(1)) give_summed(c, 1, mul(neg(mul(dy, a)), scale));
 }
 
 void hypot_vjp(VjpContext& c) {

@@ -173,7 +173,7 @@ void add_pad_ops(OpTable& table) {
 
 // A constant is put around what is left; wrapped entries come from what is
 // left, mirrored and repeated ones from the whole.
-Var pad(Var x, Ints widths, std::string mode, double value) {
+Var pad(Var x, const Ints& widths, std::string mode, double value) {
   bool is_constant = mode == "constant";
   if (mode == "circular") x = crop(x, widths);
   Ints given = widths;

@@ -70,9 +70,9 @@ void add_arithmetic(OpTable& table) {
   }));
   table.add(
       pointwise_op("div", "a / b", 2, broadcast_float_type, [](VjpContext& c) {
-        Var scaled = div(c.grad(0), c.in(1));
-        if (c.needs(0)) give_summed(c, 0, scaled);
-        if (c.needs(1)) give_summed(c, 1, neg(mul(scaled, c.out(0))));
+        if (c.needs(0)) give_summed(c, 0, div(c.grad(0), c.in(1)));
+        if (!c.needs(1)) return;
+        give_summed(c, 1, mul(neg(c.grad(0)), div(c.out(0), c.in(1))));
       }));
 }
 

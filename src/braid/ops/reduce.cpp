@@ -101,7 +101,7 @@ Op backward_op(std::string name, std::string summary) {
 }
 
 // dx from (dy, x, y) by the op `name`.
-Vjp by_op(std::string name) {
+Vjp by_op(const std::string& name) {
   return [name](VjpContext& c) {
     c.give(0, apply(name, {c.grad(0), c.in(0), c.out(0)}, c.attrs()));
   };

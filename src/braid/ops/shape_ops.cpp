@@ -189,25 +189,24 @@ std::vector<ValueType> slice_shape(const NodeView& v) {
 }
 
 Op slice_op() {
-  return {
-      .name = "slice",
-      .summary = "every step-th entry of one dimension, start to end",
-      .shape = slice_shape,
-      .vjp =
-          [](VjpContext& c) {
-            c.give(0,
-                   apply("slice_backward", {c.grad(0)}, with_input_shape(c)));
-          },
-      .array = array_dim,
-      .trait = "shift_dims",
-      .view = [](const NodeView& v) -> std::optional<View> {
-        auto dim = static_cast<size_t>(v.attrs().integer("dim"));
-        Range range = slice_range(v.attrs(), v.shape(0)[dim]);
-        View view{v.value(0).strides, v.value(0).offset};
-        view.offset += range.start * view.strides[dim];
-        if (range.length > 1) view.strides[dim] *= range.step;
-        return view;
-      }};
+  return {.name = "slice",
+          .summary = "every step-th entry of one dimension, start to end",
+          .shape = slice_shape,
+          .vjp =
+              [](VjpContext& c) {
+                c.give(0, apply("slice_backward", {c.grad(0)},
+                                with_input_shape(c)));
+              },
+          .array = array_dim,
+          .trait = "shift_dims",
+          .view = [](const NodeView& v) -> std::optional<View> {
+            auto dim = static_cast<size_t>(v.attrs().integer("dim"));
+            Range range = slice_range(v.attrs(), v.shape(0)[dim]);
+            View view{v.value(0).strides, v.value(0).offset};
+            view.offset += range.start * view.strides[dim];
+            if (range.length > 1) view.strides[dim] *= range.step;
+            return view;
+          }};
 }
 
 std::vector<ValueType> cat_shape(const NodeView& v) {
@@ -234,25 +233,24 @@ std::vector<ValueType> cat_shape(const NodeView& v) {
 }
 
 Op cat_op() {
-  return {
-      .name = "cat",
-      .summary = "values joined along one dimension",
-      .max_inputs = 1024,
-      .shape = cat_shape,
-      .vjp =
-          [](VjpContext& c) {
-            int64_t dim = c.attrs().integer("dim");
-            int64_t start = 0;
-            for (size_t i = 0; i < c.node().inputs.size(); ++i) {
-              int64_t size = c.in(i).dim(dim);
-              if (c.needs(i)) {
-                c.give(i, slice(c.grad(0), dim, start, start + size));
-              }
-              start += size;
-            }
-          },
-      .array = array_dim,
-      .trait = "shift_dims"};
+  return {.name = "cat",
+          .summary = "values joined along one dimension",
+          .max_inputs = 1024,
+          .shape = cat_shape,
+          .vjp =
+              [](VjpContext& c) {
+                int64_t dim = c.attrs().integer("dim");
+                int64_t start = 0;
+                for (size_t i = 0; i < c.node().inputs.size(); ++i) {
+                  int64_t size = c.in(i).dim(dim);
+                  if (c.needs(i)) {
+                    c.give(i, slice(c.grad(0), dim, start, start + size));
+                  }
+                  start += size;
+                }
+              },
+          .array = array_dim,
+          .trait = "shift_dims"};
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ void upsample_vjp(VjpContext& c) {
 }
 
 // `taps` input elements are weighed for each output.
-void add_upsample(OpTable& table, std::string name, int64_t dims,
+void add_upsample(OpTable& table, const std::string& name, int64_t dims,
                   std::string summary, int64_t taps) {
   table.add({.name = name,
              .summary = std::move(summary),

@@ -522,9 +522,11 @@ void Compiler::finish() {
   for (size_t i = 0; i < program_.calls.size(); ++i) {
     const Call& call = program_.calls[i];
     const Node& node = graph_.node(call.node);
-    if (!ops_.at(node.op).updates) continue;
+    // The first node that reads a gradient for its update.
+    bool clips = node.op == "clip_value";
+    if (!clips && !ops_.at(node.op).updates) continue;
     for (auto [slot, value] : gradients_) {
-      if (node.inputs[1] != value) continue;
+      if (node.inputs[clips ? 0 : 1] != value) continue;
       program_.gradients.push_back({slot, value,
                                     device_place(buffers_.of(value), call.node),
                                     static_cast<int32_t>(i)});

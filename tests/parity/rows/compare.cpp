@@ -212,8 +212,8 @@ void add_masked_fill(std::vector<Row>& rows) {
   }
   rows.push_back(typed("masked_fill", {{{4}}, mask({4}), index({}, 9)}, ours,
                        theirs, "integer value"));
-  rows.push_back(typed("masked_fill", {index({4}, 5), mask({4}), {{}}}, ours,
-                       theirs, "into integers"));
+  rows.push_back(typed("masked_fill", {index({4}, 5), mask({4}), index({}, 9)},
+                       ours, theirs, "into integers"));
 }
 
 }  // namespace

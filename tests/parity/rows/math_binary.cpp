@@ -31,7 +31,7 @@ std::vector<Function> functions() {
                   mode};
   };
   return {{binary("pow", pow, at::pow), positive, plain, true, false},
-          {binary("atan2", atan2, at::atan2)},
+          {binary("atan2", atan2, at::atan2), plain, plain, true, false},
           {binary("hypot", hypot, at::hypot), plain, plain, false},
           {binary("maximum", maximum, at::maximum)},
           {binary("minimum", minimum, at::minimum)},
@@ -46,7 +46,11 @@ std::vector<Function> functions() {
 void add_functions(std::vector<Row>& rows) {
   for (const Function& one : functions()) {
     add_broadcasts(rows, one.f, one.a, one.b);
-    add_promotions(rows, one.f, one.a, one.b);
+    std::vector<Row> mixed;
+    add_promotions(mixed, one.f, one.a, one.b);
+    // libtorch has no gradient of powers of bools.
+    if (one.f.op == std::string("pow")) mixed.pop_back();
+    rows.insert(rows.end(), mixed.begin(), mixed.end());
     if (one.integers) add_integers(rows, one.f);
     rows.push_back(binary_row(one.f, steps({60}), steps({60}), "ties"));
     rows.push_back(binary_row(one.f, special({90}), special({90}), "special"));
@@ -69,7 +73,7 @@ void add_with_number(std::vector<Row>& rows, const Unary& f, MakeArg make,
   rows.push_back(unary_row(f, steps({20}), "steps"));
   rows.push_back(unary_row(f, special({30}), "special"));
   rows.push_back(transposed_row(f, make({2, 3, 1})));
-  if (integers) rows.push_back(unary_row(f, index({3, 4}, 6), "integers"));
+  if (integers) rows.push_back(unary_row(f, index({8, 8}, 6), "integers"));
 }
 
 void add_powers(std::vector<Row>& rows) {
@@ -111,10 +115,10 @@ void add_remainders(std::vector<Row>& rows) {
     };
     for (const Unary& f : table) add_with_number(rows, f, plain, true);
   }
-  const Unary turned{"remainder", [](Var x) { return scalar_remainder(7, x); },
-                     [](const at::Tensor& x) { return at::remainder(7, x); },
-                     "of 7"};
-  add_with_number(rows, turned, positive, false);
+  const Unary turned{
+      "remainder", [](Var x) { return scalar_remainder(7, add_scalar(x, 1)); },
+      [](const at::Tensor& x) { return at::remainder(7, x + 1); }, "of 7"};
+  rows.push_back(unary_row(turned, index({20}, 9), "integers"));
   const Unary floor{
       "floor_divide", [](Var x) { return floor_divide(x, add_scalar(x, 1)); },
       [](const at::Tensor& x) { return at::floor_divide(x, x + 1); }};

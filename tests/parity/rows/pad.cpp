@@ -38,17 +38,16 @@ void add_modes(Rows& rows) {
   struct Case {
     Shape shape;
     Ints widths;
-    bool crops;
   };
-  const Case cases[] = {{{2, 5}, {2, 1}, false},
-                        {{2, 3, 5}, {0, 4}, false},
-                        {{2, 3, 5}, {-1, 2}, true},
-                        {{2, 3, 5}, {3, -2}, true},
-                        {{2, 4, 5}, {1, 2, 3, 0}, false},
-                        {{1, 2, 4, 5}, {2, 2, 1, 1}, false},
-                        {{1, 2, 4, 5}, {1, -1, -1, 2}, true},
-                        {{1, 2, 3, 4, 3}, {1, 1, 2, 0, 0, 1}, false},
-                        {{2, 3, 4, 3}, {1, 2, 0, 3, 1, 1}, false}};
+  const Case cases[] = {{{2, 5}, {2, 1}},
+                        {{2, 3, 5}, {0, 4}},
+                        {{2, 3, 5}, {-1, 2}},
+                        {{2, 3, 5}, {3, -2}},
+                        {{2, 4, 5}, {1, 2, 3, 0}},
+                        {{1, 2, 4, 5}, {2, 2, 1, 1}},
+                        {{1, 2, 4, 5}, {1, -1, -1, 2}},
+                        {{1, 2, 3, 4, 3}, {1, 1, 2, 0, 0, 1}},
+                        {{2, 3, 4, 3}, {1, 2, 0, 3, 1, 1}}};
   for (const char* mode : {"reflect", "replicate", "circular"}) {
     for (const Case& c : cases) {
       add_pad(rows, {c.shape}, c.widths, mode);

@@ -107,10 +107,13 @@ void add_whole_numbers(Rows& rows) {
     add_built(
         rows, "diff", x, [](Var v) { return diff(v, 1); },
         [](const Tensor& t) { return t.diff(1, 1); }, " whole");
-    add_built(
-        rows, "mean", x,
-        [](Var v) { return mean(cast(v, DType::kFloat64), {0}); },
-        [](const Tensor& t) { return t.to(at::kDouble).mean(0); }, " whole");
+    rows.push_back(built(
+        "mean", {x, {{}}},
+        [](const Vars& v) {
+          return mul(mean(cast(v[0], DType::kFloat64), {0}), v[1]);
+        },
+        [](const Tensors& t) { return t[0].to(at::kDouble).mean(0) * t[1]; },
+        "whole"));
   }
   add_built(
       rows, "amax", index({3, 4}, 6), [](Var v) { return amax(v, {0}); },

@@ -56,6 +56,8 @@ void add_casts(std::vector<Row>& rows) {
       {DType::kFloat32, at::kFloat}};
   for (const auto& [ours, theirs] : types) {
     for (Arg x : {steps({3, 4}), index({3, 4}, 3), mask({3, 4})}) {
+      bool has_gradient = x.kind == Arg::Kind::kSteps;
+      if (is_floating(ours) && !has_gradient) continue;
       add_built(
           rows, "to", x, [d = ours](Var v) { return cast(v, d); },
           [d = theirs](const at::Tensor& t) { return t.to(d); },

@@ -16,16 +16,27 @@ void add_rows(Rows& rows, Arg x, int64_t dim, const std::string& note) {
       [=](const Tensor& t) { return t.log_softmax(dim); }, text);
 }
 
-// Computed in another type than the input's.
+// Computed in another type than the input's; the factor has a gradient when
+// the input has none.
 void add_casts(Rows& rows, Arg x) {
-  add_built(
-      rows, "softmax", x,
-      [](Var v) { return softmax(cast(v, DType::kFloat64), -1); },
-      [](const Tensor& t) { return t.softmax(-1, at::kDouble); }, " cast");
-  add_built(
-      rows, "log_softmax", x,
-      [](Var v) { return log_softmax(cast(v, DType::kFloat64), 0); },
-      [](const Tensor& t) { return t.log_softmax(0, at::kDouble); }, " cast");
+  for (int64_t dim : {0, -1}) {
+    rows.push_back(built(
+        "softmax", {x, {{}}},
+        [=](const Vars& v) {
+          return mul(softmax(cast(v[0], DType::kFloat64), dim), v[1]);
+        },
+        [=](const Tensors& t) { return t[0].softmax(dim, at::kDouble) * t[1]; },
+        fmt::format("cast {}", dim)));
+    rows.push_back(built(
+        "log_softmax", {x, {{}}},
+        [=](const Vars& v) {
+          return mul(log_softmax(cast(v[0], DType::kFloat64), dim), v[1]);
+        },
+        [=](const Tensors& t) {
+          return t[0].log_softmax(dim, at::kDouble) * t[1];
+        },
+        fmt::format("cast {}", dim)));
+  }
 }
 
 }  // namespace
