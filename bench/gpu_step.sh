@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 source scripts/lib.sh
 
 file=${1:-bench/results/gpu_spine.txt}
+python=$(braid_python)
 command -v nvidia-smi >/dev/null || die "no nvidia-smi: is there a CUDA device?"
 scripts/build.sh
 logs=$(mktemp -d)
@@ -33,7 +34,7 @@ mkdir -p "$(dirname "$file")"
   echo "command   bench/gpu_step.sh"
   echo "date      $(date -u +%F)"
   echo "gpu       $(nvidia-smi --query-gpu=name --format=csv,noheader | head -1)"
-  "$(braid_python)" - <<'PYTHON'
+  "$python" - <<'PYTHON'
 import torch
 
 print(f"torch     {torch.__version__}, CUDA {torch.version.cuda}, "

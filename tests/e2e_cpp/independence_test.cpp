@@ -12,8 +12,6 @@
 namespace braid::train {
 namespace {
 
-constexpr int64_t kSteps = 5;
-
 const OpTable& table() {
   static const OpTable ops = standard_ops();
   return ops;
@@ -24,16 +22,10 @@ const runtime::KernelTable& kernels() {
   return made;
 }
 
-struct Job {
-  std::string model;
-  DType dtype = DType::kFloat64;
-  passes::Optimizer optimizer = {};
-  std::vector<std::string> shared_inputs = {};
-  // Called when members are initialised, and before each step.
-  std::function<void(Trainer&)> prepare = {};
-  std::function<void(Trainer&, int64_t step)> before_step = {};
-  uint64_t nudge_seed = 0;  // of 8 ulp on inputs; 0: none
-};
+const Workshop& workshop() {
+  static const Workshop made(table(), kernels());
+  return made;
+}
 
 passes::Optimizer optimizer_of(const std::string& kind) {
   passes::Optimizer made = passes::make_optimizer(kind);
@@ -57,124 +49,18 @@ std::vector<Member> members_of(const Job& job) {
   return all;
 }
 
-template <class T>
-void nudge_items(std::span<std::byte> bytes, uint64_t seed) {
-  auto* items = reinterpret_cast<T*>(bytes.data());
-  for (size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
-    T towards = mix_bits(seed, i) % 2 ? T(INFINITY) : T(-INFINITY);
-    for (int ulp = 0; ulp < 8; ++ulp) {
-      items[i] = std::nextafter(items[i], towards);
-    }
-  }
-}
-
-void nudge(std::span<std::byte> bytes, DType dtype, uint64_t seed) {
-  if (dtype == DType::kFloat32) nudge_items<float>(bytes, seed);
-  if (dtype == DType::kFloat64) nudge_items<double>(bytes, seed);
-}
-
-void nudge_parameters(Trainer& trainer, uint64_t seed) {
-  for (size_t i = 0; i < trainer.state().slots().size(); ++i) {
-    const Slot& slot = trainer.state().slots()[i];
-    if (slot.role != Role::kParameter) continue;
-    auto content = trainer.state().read(static_cast<SlotId>(i));
-    nudge(content, slot.dtype, mix_bits(seed, i));
-    trainer.state().write(static_cast<SlotId>(i), content);
-  }
-}
-
-std::vector<MemberResult> results_of(Trainer& trainer, size_t count) {
-  std::vector<MemberResult> results(count);
-  for (size_t i = 0; i < trainer.state().slots().size(); ++i) {
-    const Slot& slot = trainer.state().slots()[i];
-    for (size_t m = 0; m < count; ++m) {
-      auto bytes = trainer.state().read_member(static_cast<SlotId>(i),
-                                               static_cast<int64_t>(m));
-      results[m].slots[slot.name] = numbers_of(bytes, slot.dtype);
-      results[m].bits[slot.name] = std::move(bytes);
-    }
-  }
-  return results;
-}
-
-// Trains the members; alone means one model without a member axis.
-std::vector<MemberResult> train(const Job& job,
-                                const std::vector<Member>& members,
-                                bool as_array) {
-  runtime::CpuBackend backend(kernels(), {});
-  TrainerOptions options{.optimizer = job.optimizer};
-  options.members = as_array ? static_cast<int64_t>(members.size()) : 0;
-  if (as_array) options.shared_inputs = job.shared_inputs;
-  Trainer trainer(table(), models::build_model(table(), job.model, job.dtype),
-                  backend, options);
-  std::vector<int64_t> seeds, data_seeds;
-  for (const Member& m : members) {
-    seeds.push_back(m.seed);
-    data_seeds.push_back(m.data_seed);
-  }
-  trainer.initialise(seeds);
-  for (size_t m = 0; m < members.size(); ++m) {
-    for (const auto& [name, value] : members[m].hyper) {
-      trainer.set_hyper(static_cast<int64_t>(m), name, value);
-    }
-  }
-  if (job.nudge_seed != 0) nudge_parameters(trainer, job.nudge_seed);
-  if (job.prepare) job.prepare(trainer);
-  Batches batches(trainer.graph(), {.data_seeds = data_seeds,
-                                    .as_array = as_array,
-                                    .shared_inputs = options.shared_inputs});
-  std::vector<std::vector<double>> losses;
-  std::vector<std::byte> nudged;
-  for (int64_t step = 0; step < kSteps; ++step) {
-    if (job.before_step) job.before_step(trainer, step);
-    trainer.step([&](int64_t micro, ValueId id) {
-      const std::byte* content = batches.input(step, micro, id);
-      const ValueType& type = trainer.graph().value(id).type;
-      if (job.nudge_seed == 0 || !is_floating(type.dtype)) return content;
-      nudged.assign(
-          content, content + num_elements(type.shape) * item_bytes(type.dtype));
-      nudge(nudged, type.dtype, job.nudge_seed);
-      return static_cast<const std::byte*>(nudged.data());
-    });
-    losses.push_back(trainer.losses());
-  }
-  std::vector<MemberResult> results = results_of(trainer, members.size());
-  for (size_t m = 0; m < members.size(); ++m) {
-    for (const auto& row : losses) results[m].losses.push_back(row[m]);
-    results[m].slots["losses"] = results[m].losses;
-  }
-  return results;
-}
-
-MemberResult train_alone(const Job& job, const Member& member) {
-  return train(job, {member}, false)[0];
-}
-
-// Largest change of each tensor when inputs and weights move by 8 ulp.
-std::map<std::string, double> responses(const Job& job, const Member& member,
-                                        const MemberResult& alone) {
-  std::map<std::string, double> most;
-  for (uint64_t seed : {1, 2, 3}) {
-    Job nudged = job;
-    nudged.nudge_seed = seed;
-    MemberResult other = train_alone(nudged, member);
-    for (const auto& [name, unused] : alone.slots) {
-      most[name] =
-          std::max(most[name], error_of(other.slots, alone.slots, name));
-    }
-  }
-  return most;
-}
-
-// Whether two results are the same job: rule 6, with `tolerance` stated.
+// Whether two results are the same job: within `tolerance`, or what the
+// tensor's response to 8 ulp excuses.
 void expect_same(const MemberResult& got, const MemberResult& alone,
                  double tolerance,
-                 const std::map<std::string, double>& response, double lr) {
+                 const std::map<std::string, double>& response = {},
+                 double lr = 0) {
   ASSERT_EQ(got.slots.size(), alone.slots.size());
+  auto steps = static_cast<double>(alone.losses.size());
   for (const auto& [name, expected] : alone.slots) {
     double moves = response.contains(name) ? response.at(name) : 0;
     if (moves > 0.05) {
-      EXPECT_LE(distance(got.slots.at(name), expected), 2 * lr * kSteps)
+      EXPECT_LE(distance(got.slots.at(name), expected), 2 * lr * steps)
           << name << " answers 8 ulp with " << moves;
     } else {
       EXPECT_LE(error_of(got.slots, alone.slots, name),
@@ -201,12 +87,12 @@ TEST_P(Independence, MembersEndAsTheirSoloRuns) {
   std::vector<MemberResult> alone;
   std::vector<std::map<std::string, double>> response(members.size());
   for (size_t m = 0; m < members.size(); ++m) {
-    alone.push_back(train_alone(made, members[m]));
-    if (!exact) response[m] = responses(made, members[m], alone[m]);
+    alone.push_back(workshop().train_alone(made, members[m]));
+    if (!exact) response[m] = workshop().responses(made, members[m], alone[m]);
   }
   for (size_t count : {1, 2, 3, 5}) {
     std::vector<Member> some(members.begin(), members.begin() + count);
-    std::vector<MemberResult> got = train(made, some, true);
+    std::vector<MemberResult> got = workshop().train_array(made, some);
     for (size_t m = 0; m < count; ++m) {
       SCOPED_TRACE(fmt::format("member {} of {}", m, count));
       expect_same(got[m], alone[m], exact ? 1e-9 : 1e-5, response[m],
@@ -252,10 +138,10 @@ TEST_P(ArrayOfFive, MembersThatShareAMinibatchEndAsAlone) {
   shared.shared_inputs = data_inputs();
   std::vector<Member> members = members_of(shared);
   for (Member& m : members) m.data_seed = 50;
-  std::vector<MemberResult> got = train(shared, members, true);
+  std::vector<MemberResult> got = workshop().train_array(shared, members);
   for (size_t m = 0; m < members.size(); ++m) {
     SCOPED_TRACE(m);
-    expect_same(got[m], train_alone(shared, members[m]), 1e-9, {}, 0);
+    expect_same(got[m], workshop().train_alone(shared, members[m]), 1e-9);
   }
 }
 
@@ -264,11 +150,11 @@ TEST_P(ArrayOfFive, ThePlaceInTheArrayDoesNotMatter) {
   std::vector<Member> members = members_of(made), moved;
   const size_t order[] = {3, 0, 4, 1, 2};
   for (size_t m : order) moved.push_back(members[m]);
-  std::vector<MemberResult> first = train(made, members, true);
-  std::vector<MemberResult> second = train(made, moved, true);
+  std::vector<MemberResult> first = workshop().train_array(made, members);
+  std::vector<MemberResult> second = workshop().train_array(made, moved);
   for (size_t place = 0; place < 5; ++place) {
     SCOPED_TRACE(place);
-    expect_same(second[place], first[order[place]], 1e-12, {}, 0);
+    expect_same(second[place], first[order[place]], 1e-12);
   }
 }
 
@@ -289,11 +175,12 @@ TEST_P(ArrayOfFive, AMemberThatBecomesNanLeavesTheOthersBitwise) {
     Job healthy = job();
     if (share) healthy.shared_inputs = data_inputs();
     std::vector<Member> members = members_of(healthy);
-    std::vector<MemberResult> expected = train(healthy, members, true);
+    std::vector<MemberResult> expected =
+        workshop().train_array(healthy, members);
     for (double value : {double{NAN}, double{INFINITY}, 1e300}) {
       Job broken = healthy;
       broken.prepare = [value](Trainer& t) { break_member(t, value); };
-      std::vector<MemberResult> got = train(broken, members, true);
+      std::vector<MemberResult> got = workshop().train_array(broken, members);
       EXPECT_FALSE(std::isfinite(got[1].losses.back())) << value;
       for (size_t m : {0, 2, 3, 4}) {
         SCOPED_TRACE(fmt::format("member {}, {}, shared {}", m, value, share));
@@ -314,7 +201,7 @@ TEST_P(ArrayOfFive, ASkippedMemberStaysAsItIs) {
     Job made = job(kind);
     passes::set_option(made.optimizer, "skip_nonfinite", 1);
     std::vector<Member> members = members_of(made);
-    std::vector<MemberResult> healthy = train(made, members, true);
+    std::vector<MemberResult> healthy = workshop().train_array(made, members);
     std::map<std::string, std::vector<std::byte>> before;
     made.before_step = [&](Trainer& trainer, int64_t step) {
       if (step != 2) return;
@@ -326,16 +213,16 @@ TEST_P(ArrayOfFive, ASkippedMemberStaysAsItIs) {
             trainer.state().read_member(static_cast<SlotId>(i), 1);
       }
     };
-    std::vector<MemberResult> got = train(made, members, true);
+    std::vector<MemberResult> got = workshop().train_array(made, members);
     for (const auto& [name, bits] : before) {
       EXPECT_TRUE(got[1].bits.at(name) == bits) << name << " was changed";
     }
-    EXPECT_EQ(got[1].slots.at(passes::kStepSlot)[0], kSteps);
+    EXPECT_EQ(got[1].slots.at(passes::kStepSlot)[0], made.steps);
     EXPECT_EQ(got[1].slots.at(passes::kUpdateSlot)[0], 2);
     for (size_t m : {0, 2, 3, 4}) {
       SCOPED_TRACE(m);
       expect_bits(got[m], healthy[m]);
-      EXPECT_EQ(got[m].slots.at(passes::kUpdateSlot)[0], kSteps);
+      EXPECT_EQ(got[m].slots.at(passes::kUpdateSlot)[0], made.steps);
     }
   }
 }
@@ -345,14 +232,14 @@ TEST_P(ArrayOfFive, ClippingPerMemberEqualsSoloClipping) {
   for (const char* kind : {"sgd", "adamw"}) {
     Job made = job(kind);
     std::vector<Member> members = members_of(made);
-    MemberResult unclipped = train_alone(made, members[0]);
+    MemberResult unclipped = workshop().train_alone(made, members[0]);
     passes::set_option(made.optimizer, "clip_norm", 1);
     const double norms[] = {0.01, 0.1, 0.5, 1, 1000};
     for (size_t m = 0; m < 5; ++m) members[m].hyper["clip_norm"] = norms[m];
-    std::vector<MemberResult> got = train(made, members, true);
+    std::vector<MemberResult> got = workshop().train_array(made, members);
     for (size_t m = 0; m < 5; ++m) {
       SCOPED_TRACE(fmt::format("member {}, {}", m, kind));
-      expect_same(got[m], train_alone(made, members[m]), 1e-9, {}, 0);
+      expect_same(got[m], workshop().train_alone(made, members[m]), 1e-9);
     }
     EXPECT_NE(got[0].losses.back(), unclipped.losses.back());
   }
@@ -411,14 +298,17 @@ std::vector<Mask> split(const std::vector<float>& all) {
   return parts;
 }
 
-// One step per entry; lr is 0, so that parameters stay ones.
+// One step per entry, its last micro-batch; lr is 0, so that parameters stay
+// ones.
 std::vector<Masks> masks_of(const std::vector<int64_t>& seeds, double p,
-                            int steps, plan::Plan plan = {}) {
+                            int steps, plan::Plan plan = {},
+                            int64_t micro_batches = 1) {
   runtime::CpuBackend backend(kernels(), {});
   TrainerOptions options{.optimizer = passes::make_optimizer("sgd")};
   options.optimizer.hyper["lr"] = 0;
   options.members = seeds.size() > 1 ? static_cast<int64_t>(seeds.size()) : 0;
   options.plan = std::move(plan);
+  options.micro_batches = micro_batches;
   Graph graph = parse_graph(std::string("braid-graph 1\n") + kMasks, table());
   Trainer trainer(table(), std::move(graph), backend, options);
   trainer.initialise(seeds);
@@ -488,6 +378,15 @@ TEST(DropoutMasks, MembersStepsAndLayersDrawApart) {
           << i << " and " << k;
     }
   }
+}
+
+TEST(DropoutMasks, MicroBatchesDrawApart) {
+  Mask first = masks_of({3}, 0.5, 1)[0].first[0];
+  Mask second = masks_of({3}, 0.5, 1, {}, 2)[0].first[0];
+  Mask third = masks_of({3}, 0.5, 1, {}, 3)[0].first[0];
+  EXPECT_LT(std::abs(correlation(first, second, 0.5)), kFiveSigma);
+  EXPECT_LT(std::abs(correlation(first, third, 0.5)), kFiveSigma);
+  EXPECT_LT(std::abs(correlation(second, third, 0.5)), kFiveSigma);
 }
 
 TEST(DropoutMasks, NeighboursAreIndependent) {

@@ -11,11 +11,12 @@ namespace braid::parity {
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
   for (auto family :
-       {pointwise_rows, shape_rows,      reduce_rows,   matmul_rows,
-        conv_rows,      pool_rows,       norm_rows,     attention_rows,
-        loss_rows,      activation_rows, math_rows,     compare_rows,
-        softmax_rows,   sort_rows,       index_rows,    pad_rows,
-        arrange_rows,   factory_rows,    upsample_rows, rnn_rows}) {
+       {pointwise_rows, shape_rows,   reduce_rows,         matmul_rows,
+        einsum_rows,    conv_rows,    pool_rows,           norm_rows,
+        attention_rows, loss_rows,    pointwise_loss_rows, activation_rows,
+        math_rows,      compare_rows, softmax_rows,        sort_rows,
+        index_rows,     pad_rows,     arrange_rows,        factory_rows,
+        upsample_rows,  rnn_rows}) {
     std::vector<Row> more = family();
     rows.insert(rows.end(), more.begin(), more.end());
   }

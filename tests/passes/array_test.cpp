@@ -86,17 +86,22 @@ const char* kImages = R"(
   slot "v" f32[4] buffer constant(1.0)
   input %0 "x" f32[2, 3, 8, 8]
   %1: f32[4, 3, 3, 3] = read "w1"
-  %2: f32[2, 4, 8, 8] = conv2d(%0, %1) {stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=1}
+  %2: f32[2, 4, 8, 8] = \
+    conv2d(%0, %1) {stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=1}
   %3: f32[4] = read "g"
   %4: f32[4] = read "m"
   %5: f32[4] = read "v"
-  %6: f32[2, 4, 8, 8], %7: f32[4], %8: f32[4], %9: f32[4], %10: f32[4] = batch_norm(%2, %3, _, %4, %5) {training=true, momentum=0.1, eps=1e-05}
+  %6: f32[2, 4, 8, 8], %7: f32[4], %8: f32[4], %9: f32[4], %10: f32[4] = \
+    batch_norm(%2, %3, _, %4, %5) {training=true, momentum=0.1, eps=1e-05}
   assign "m" (%9)
   assign "v" (%10)
   %11: f32[2, 4, 8, 8] = relu(%6)
-  %12: f32[2, 4, 4, 4], %13: i64[2, 4, 4, 4] = max_pool2d(%11) {kernel=[2, 2], stride=[2, 2], padding=[0, 0]}
+  %12: f32[2, 4, 4, 4], %13: i64[2, 4, 4, 4] = \
+    max_pool2d(%11) {kernel=[2, 2], stride=[2, 2], padding=[0, 0]}
   %14: f32[4, 4, 3, 3] = read "w2"
-  %15: f32[2, 4, 4, 4] = conv2d(%12, %14) {stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=1}
+  %15: f32[2, 4, 4, 4] = \
+    conv2d(%12, %14) {stride=[1, 1], padding=[1, 1], dilation=[1, 1], \
+    groups=1}
   %16: f32[2, 4, 4, 4] = add(%12, %15)
   output "y" %16
 )";

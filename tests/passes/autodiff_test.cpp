@@ -130,7 +130,8 @@ TEST(Autodiff, NoGradientFlowsThroughIntegers) {
     %2: f32[3, 4] = embedding(%1, %0) {padding_idx=-1}
     %3: f32[] = sum(%2) {dims=[0, 1], keep_dims=false}
     %4: f32[2, 4, 8, 8] = read "w"
-    %5: f32[2, 4, 4, 4], %6: i64[2, 4, 4, 4] = max_pool2d(%4) {kernel=[2, 2], stride=[2, 2], padding=[0, 0]}
+    %5: f32[2, 4, 4, 4], %6: i64[2, 4, 4, 4] = \
+      max_pool2d(%4) {kernel=[2, 2], stride=[2, 2], padding=[0, 0]}
     %7: f32[] = sum(%5) {dims=[0, 1, 2, 3], keep_dims=false}
     %8: f32[] = add(%3, %7)
     output "loss" %8
@@ -195,7 +196,8 @@ const char* kLogits = R"(
   slot "w" f32[2, 3] parameter constant(1.0)
   input %0 "y" i64[2]
   %1: f32[2, 3] = read "w"
-  %2: f32[], %3: f32[2], %4: f32[] = cross_entropy_loss(%1, %0) {label_smoothing=0.0}
+  %2: f32[], %3: f32[2], %4: f32[] = \
+    cross_entropy_loss(%1, %0) {label_smoothing=0.0}
 )";
 
 TEST(Autodiff, AGradientOfASecondOutputIsRefusedNotForgotten) {

@@ -79,7 +79,8 @@ TEST(LayoutPass, StridesOfViewsAreFixed) {
 TEST(LayoutPass, HeadsOfAttentionJoinWithoutACopy) {
   Graph graph = laid_out(R"(
     input %0 "q" f32[2, 3, 4, 5]
-    %1: f32[2, 3, 4, 5], %2: f32[2, 3, 4] = scaled_dot_product_attention(%0, %0, %0) {is_causal=true}
+    %1: f32[2, 3, 4, 5], %2: f32[2, 3, 4] = \
+      scaled_dot_product_attention(%0, %0, %0) {is_causal=true}
     %3: f32[2, 4, 3, 5] = permute(%1) {dims=[0, 2, 1, 3]}
     %4: f32[2, 4, 15] = reshape(%3) {shape=[2, 4, 15]}
     output "y" %4

@@ -40,7 +40,8 @@ TEST(Prune, KeepsWantedValuesAndWhatTheyNeed) {
 TEST(Prune, KeepsANodeOfWhichAnyOutputIsUsed) {
   Graph graph = graph_of(R"(
     input %0 "x" f32[1, 1, 2, 2]
-    %1: f32[1, 1, 1, 1], %2: i64[1, 1, 1, 1] = max_pool2d(%0) {kernel=[2, 2], stride=[2, 2], padding=[0, 0]}
+    %1: f32[1, 1, 1, 1], %2: i64[1, 1, 1, 1] = \
+      max_pool2d(%0) {kernel=[2, 2], stride=[2, 2], padding=[0, 0]}
     output "place" %2
   )");
   prune(table(), graph);

@@ -16,8 +16,12 @@ inline const OpTable& table() {
   return ops;
 }
 
-// The graph of statements without the first line.
-inline Graph graph_of(const std::string& statements) {
+// The graph of statements without the first line. A statement that ends with
+// a backslash goes on in the next line.
+inline Graph graph_of(std::string statements) {
+  for (size_t at; (at = statements.find("\\\n")) != std::string::npos;) {
+    statements.erase(at, 2);
+  }
   return parse_graph("braid-graph 1\n" + statements, table());
 }
 

@@ -154,7 +154,8 @@ const char* kUpdate = R"(
   %2: f32[3] = read "m"
   %3: i64[] = read "n"
   %4: f64[] = read "h"
-  %5: f32[3], %6: f32[3] = sgd_update(%1, %0, %2, %3, %4, %4, %4, %4) {nesterov=false} update
+  %5: f32[3], %6: f32[3] = \
+    sgd_update(%1, %0, %2, %3, %4, %4, %4, %4) {nesterov=false} update
 )";
 
 TEST(Buffers, AnUpdateIsMadeInTheSlotsItIsAssignedTo) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "braid/base/bytes.h"
 #include "braid/plan/buffers.h"
@@ -84,7 +85,17 @@ class Checker {
     int64_t write = 0;  // number of the write on its stream
     Clock reads = {};   // last read of each stream since
   };
+  struct Streams {
+    Clock now = {};                         // of the compute stream
+    std::array<Clock, kStreams> last = {};  // of each stream's last operation
+    Clock count = {};                       // operations so far
+    std::map<int32_t, Clock> issued;        // by event: when it completes
+    std::set<int32_t> awaited;
+  };
   static void join(Clock& clock, const Clock& other);
+  const Clock& completion(int32_t i, int32_t event);
+  void wait(int32_t i);
+  void operate(int32_t i);
   template <class Visit>
   void visit_granules(int32_t id, Visit visit);
   void check_order(int32_t i, const Clock& before, size_t stream,
@@ -93,6 +104,7 @@ class Checker {
   // --- contents ---
   void begin_state();
   void begin_values(bool micro, bool update);
+  void begin_memory();
   void check_contents(int32_t i);
   void run_call(int32_t i);
   void pass(int32_t begin, int32_t end, bool micro, bool update);
@@ -105,6 +117,7 @@ class Checker {
   std::map<std::pair<int, int64_t>, Granule> memory_;  // space, granule
   std::vector<int64_t> value_tag_, made_tag_, slot_tag_, place_tag_;
   int64_t last_tag_ = 0;
+  Streams streams_;
 };
 
 Uses Checker::uses_of(const Instruction& i) const {
@@ -275,12 +288,9 @@ void Checker::check_contents(int32_t i) {
   }
 }
 
-void Checker::pass(int32_t begin, int32_t end, bool micro, bool update) {
+// Inputs and slots are there; nothing else is.
+void Checker::begin_memory() {
   memory_.clear();
-  if (micro) {
-    for (ValueId id : graph_.inputs()) value_tag(id) = ++last_tag_;
-  }
-  begin_values(micro, update);
   for (size_t k = 0; k < graph_.inputs().size(); ++k) {
     int32_t where = program_.input_places[k];
     place_tag(where) = value_tag(graph_.inputs()[k]);
@@ -291,42 +301,55 @@ void Checker::pass(int32_t begin, int32_t end, bool micro, bool update) {
     if (place(id).slot == kNone) continue;
     visit_granules(id, [&](Granule& g) { g.owner = id; });
   }
-  Clock now = {};                         // of the compute stream
-  std::array<Clock, kStreams> last = {};  // of each stream's last operation
-  Clock count = {};
-  std::map<int32_t, Clock> issued;
-  std::map<int32_t, bool> awaited;
-  for (int32_t i = begin; i < end; ++i) {
-    const Instruction& in = at(i);
-    if (in.kind == Kind::kWait) {
-      if (!issued.contains(in.event)) {
-        problem("instruction {} waits for event {} too early", i, in.event);
-      }
-      join(now, issued[in.event]);
-      awaited[in.event] = true;
-      continue;
-    }
-    size_t stream = stream_of(in.kind);
-    Clock before = now;
-    join(before, last[stream]);
-    if (in.after != kNone) {
-      if (!issued.contains(in.after)) {
-        problem("instruction {} follows event {} too early", i, in.after);
-      }
-      join(before, issued[in.after]);
-    }
-    check_order(i, before, stream, ++count[stream]);
-    check_contents(i);
-    before[stream] = count[stream];
-    last[stream] = before;
-    if (stream == kCompute) {
-      now = before;
-    } else if (in.event == kNone || !issued.emplace(in.event, before).second) {
-      problem("instruction {} completes event {} again or none", i, in.event);
-    }
+}
+
+const Checker::Clock& Checker::completion(int32_t i, int32_t event) {
+  if (!streams_.issued.contains(event)) {
+    problem("instruction {} waits for event {} too early", i, event);
   }
-  for (const auto& [event, unused] : issued) {
-    if (!awaited.contains(event)) problem("event {} is never awaited", event);
+  return streams_.issued[event];
+}
+
+void Checker::wait(int32_t i) {
+  join(streams_.now, completion(i, at(i).event));
+  streams_.awaited.insert(at(i).event);
+}
+
+// What an operation surely follows: what compute did before it was issued,
+// its stream's last one, and the event it names.
+void Checker::operate(int32_t i) {
+  const Instruction& in = at(i);
+  size_t stream = stream_of(in.kind);
+  Clock before = streams_.now;
+  join(before, streams_.last[stream]);
+  if (in.after != kNone) join(before, completion(i, in.after));
+  int64_t number = ++streams_.count[stream];
+  check_order(i, before, stream, number);
+  check_contents(i);
+  before[stream] = number;
+  streams_.last[stream] = before;
+  if (stream == kCompute) {
+    streams_.now = before;
+  } else if (in.event == kNone ||
+             !streams_.issued.emplace(in.event, before).second) {
+    problem("instruction {} completes event {} again or none", i, in.event);
+  }
+}
+
+void Checker::pass(int32_t begin, int32_t end, bool micro, bool update) {
+  if (micro) {
+    for (ValueId id : graph_.inputs()) value_tag(id) = ++last_tag_;
+  }
+  begin_values(micro, update);
+  begin_memory();
+  streams_ = {};
+  for (int32_t i = begin; i < end; ++i) {
+    at(i).kind == Kind::kWait ? wait(i) : operate(i);
+  }
+  for (const auto& [event, unused] : streams_.issued) {
+    if (!streams_.awaited.contains(event)) {
+      problem("event {} is never awaited", event);
+    }
   }
   end_pass(micro);
 }

@@ -1,6 +1,7 @@
 // Tiny graphs on a CPU device, with real kernels.
 #include "braid/runtime/executor.h"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -232,7 +233,8 @@ TEST(ExecutorTest, WorkspaceIsMeasuredPerSignature) {
   Graph graph = graph_of(R"(
     input %0 "x" f32[64, 64]
     %1: f32[64, 64] = neg(%0)
-    %2: f32[64, 64], %3: f32[64], %4: f32[64] = batch_norm(%0) {training=true, momentum=0.1, eps=1e-05}
+    %2: f32[64, 64], %3: f32[64], %4: f32[64] = \
+      batch_norm(%0) {training=true, momentum=0.1, eps=1e-05}
   )");
   auto rule = measured_workspace(table(), backend, 1);
   EXPECT_EQ(rule(graph, graph.node(0)), 0);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <span>
@@ -20,8 +21,26 @@ struct BatchOptions {
   bool as_array = false;                  // inputs lead with members
   // One batch for all members, of the first seed.
   std::vector<std::string> shared_inputs = {};
-  int64_t classes = 3;  // limit of integers
+  int64_t classes = 3;      // limit of integers
+  uint64_t nudge_seed = 0;  // moves floats by 8 ulp; 0: not
 };
+
+template <class T>
+void nudge_items(std::span<std::byte> bytes, uint64_t seed) {
+  auto* items = reinterpret_cast<T*>(bytes.data());
+  for (size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
+    T towards = mix_bits(seed, i) % 2 ? T(INFINITY) : T(-INFINITY);
+    for (int ulp = 0; ulp < 8; ++ulp) {
+      items[i] = std::nextafter(items[i], towards);
+    }
+  }
+}
+
+// Moves each float by 8 ulp up or down.
+inline void nudge(std::span<std::byte> bytes, DType dtype, uint64_t seed) {
+  if (dtype == DType::kFloat32) nudge_items<float>(bytes, seed);
+  if (dtype == DType::kFloat64) nudge_items<double>(bytes, seed);
+}
 
 class Batches {
  public:
@@ -39,6 +58,9 @@ class Batches {
       size_t size = content.size() / parts;
       fill(all.subspan(m * size, size), value, options_.data_seeds[m],
            (step << 8) + micro);
+    }
+    if (options_.nudge_seed != 0) {
+      nudge(content, value.type.dtype, options_.nudge_seed);
     }
     return content.data();
   }

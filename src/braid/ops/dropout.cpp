@@ -2,7 +2,9 @@
 // seed and step, the micro-batch, the node's rng_key and the element's index
 // in the value of one member. So the gradient is the same op on dy, nothing
 // is saved, and recomputation draws the same mask.
+#include "braid/base/error.h"
 #include "braid/ops/families.h"
+#include "braid/ops/functions.h"
 #include "braid/ops/traits.h"
 
 namespace braid {
@@ -45,7 +47,55 @@ void dropout_array(ArrayContext& c) {
   c.emit(0, apply("dropout", inputs, attrs), Layout::kLeading);
 }
 
+// One number per element of `shape`: 1 / (1 - p) or 0. It hangs on the rate
+// and not on x, so that no gradient is sought through it.
+Var noise(const Shape& shape, const Draw& draw) {
+  return dropout(full_like(draw.p, shape, 1), draw);
+}
+
+// x's shape with all but sample and channel 1.
+Shape channel_shape(Var x, const char* where) {
+  if (x.rank() < 2) {
+    fail_usage("[{}] expected [N, C, ...], got {}", where,
+               shape_text(x.shape()));
+  }
+  Shape shape(static_cast<size_t>(x.rank()), 1);
+  shape[0] = x.dim(0);
+  shape[1] = x.dim(1);
+  return shape;
+}
+
+// Dropped elements become the lowest value of SELU; scale and shift keep
+// mean and variance: y = a (x keep + low (1 - keep)) - a low p.
+Var alpha_noise(Var x, const Shape& shape, const Draw& draw) {
+  constexpr double kLow = -1.7580993408473766;
+  Var stays = add_scalar(neg(draw.p), 1);
+  Var keep = mul(noise(shape, draw), stays);
+  Var spread = mul(add_scalar(mul_scalar(draw.p, kLow * kLow), 1), stays);
+  Var a = div(full_like(draw.p, {}, 1), sqrt(spread));
+  Var gone = add_scalar(neg(keep), 1);
+  Var shift = mul_scalar(mul(sub(gone, draw.p), a), kLow);
+  return add(mul(x, cast(mul(keep, a), x.dtype())), cast(shift, x.dtype()));
+}
+
 }  // namespace
+
+Var dropout(Var x, const Draw& draw) {
+  return apply("dropout", {x, draw.p, draw.seed, draw.step, draw.micro});
+}
+
+Var feature_dropout(Var x, const Draw& draw) {
+  Var mask = noise(channel_shape(x, "feature_dropout"), draw);
+  return mul(x, cast(mask, x.dtype()));
+}
+
+Var alpha_dropout(Var x, const Draw& draw) {
+  return alpha_noise(x, x.shape(), draw);
+}
+
+Var feature_alpha_dropout(Var x, const Draw& draw) {
+  return alpha_noise(x, channel_shape(x, "feature_alpha_dropout"), draw);
+}
 
 void add_dropout_ops(OpTable& table) {
   table.add({.name = "dropout",

@@ -127,8 +127,6 @@ Var sum_to(Var x, Shape shape) {
   return reshape(dims.empty() ? x : sum(x, dims), shape);
 }
 
-Var matmul(Var a, Var b) { return apply("matmul", {a, b}); }
-
 Var linear(Var x, Var w, Var b, int64_t members) {
   Attrs attrs;
   if (members > 0) attrs.set("members", members);
@@ -139,16 +137,9 @@ Var embedding(Var weight, Var indices, int64_t padding_idx) {
   return apply("embedding", {weight, indices}, {{"padding_idx", padding_idx}});
 }
 
-Var attention(Var q, Var k, Var v, bool causal) {
-  return apply("scaled_dot_product_attention", {q, k, v},
-               {{"is_causal", causal}});
-}
-
 Var cross_entropy(Var logits, Var target, double label_smoothing) {
   return apply("cross_entropy_loss", {logits, target},
                {{"label_smoothing", label_smoothing}});
 }
-
-Var mse_loss(Var x, Var target) { return apply("mse_loss", {x, target}); }
 
 }  // namespace braid

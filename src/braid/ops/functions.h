@@ -279,7 +279,19 @@ Var histc(Var x, int64_t bins, double min, double max);
 Var sum_to(Var x, Shape shape);
 
 // Matrix products. `members` = B: all operands have a leading axis of B.
-Var matmul(Var a, Var b);  // [..., M, K] [..., K, N]
+Var matmul(Var a, Var b);  // [..., M, K] [..., K, N]; also of rank 1
+Var mm(Var a, Var b);
+Var bmm(Var a, Var b);
+Var mv(Var a, Var x);
+Var dot(Var a, Var b);
+Var outer(Var a, Var b);
+Var addmm(Var c, Var a, Var b, double beta = 1, double alpha = 1);
+Var addmv(Var c, Var a, Var x, double beta = 1, double alpha = 1);
+Var baddbmm(Var c, Var a, Var b, double beta = 1, double alpha = 1);
+Var tensordot(Var a, Var b, Ints dims_a, Ints dims_b);
+Var tensordot(Var a, Var b, int64_t count);  // last of a with first of b
+Var einsum(std::string_view equation, const std::vector<Var>& operands);
+Var bilinear(Var a, Var b, Var w, Var bias);  // [..., I] [..., J] [O, I, J]
 Var linear(Var x, Var w, Var b, int64_t members = 0);  // [..., I] [O, I] [O]
 
 // Convolutions of x[N, C, ...] or [C, ...] with w[O, C/g, ...] and b[O] or
@@ -347,6 +359,22 @@ Var upsample(Var x, const Upsample& options);
 Var pixel_shuffle(Var x, int64_t factor);    // [..., C*f*f, H, W] to [..., C,
 Var pixel_unshuffle(Var x, int64_t factor);  // H*f, W*f], and back
 
+// Distances along one dimension.
+Var cosine_similarity(Var a, Var b, int64_t dim = 1, double eps = 1e-8);
+Var pairwise_distance(Var a, Var b, double p = 2, double eps = 1e-6,
+                      bool keep_dim = false);
+Var cdist(Var a, Var b, double p = 2);  // [..., M, D] [..., N, D] -> [M, N]
+
+// What a random op draws from: a rate, the member's seed and step, and the
+// micro-batch. No rate: nothing is dropped.
+struct Draw {
+  Var p, seed, step, micro;
+};
+Var dropout(Var x, const Draw& draw);
+Var feature_dropout(Var x, const Draw& draw);  // whole channels of [N, C, ...]
+Var alpha_dropout(Var x, const Draw& draw);    // keeps mean and variance
+Var feature_alpha_dropout(Var x, const Draw& draw);
+
 Var embedding(Var weight, Var indices, int64_t padding_idx = -1);
 
 // Norms; w and b are optional. Layer and rms norm go over the last `dims`
@@ -375,11 +403,94 @@ Var local_response_norm(Var x, int64_t size, double alpha = 1e-4,
 // x / max(norm, eps), the p-norm over `dim`.
 Var normalize(Var x, double p = 2, int64_t dim = 1, double eps = 1e-12);
 
-// q, k, v [N, H, T, D] -> [N, H, T, D]; scale 1 / sqrt(D).
+struct Attention {
+  Var mask = {};  // bool (false: not seen) or float, broadcasts
+  bool causal = false;
+  std::optional<double> scale = {};  // 1 / sqrt(D) when not given
+  bool grouped_heads = false;        // keys and values have fewer heads
+  Draw dropout = {};                 // of the weights
+};
+// q[..., T, D], k[..., S, D], v[..., S, E] -> [..., T, E].
+Var attention(Var q, Var k, Var v, Attention options);
 Var attention(Var q, Var k, Var v, bool causal);
 
-// Losses: scalars, mean over the batch.
+// Recurrent layers over x[T, N, I] (or [T, I]); weights of each layer and
+// direction: w_ih, w_hh, with bias b_ih, b_hh, with a projection w_hr.
+struct Recurrent {
+  int64_t layers = 1;
+  bool bias = true;
+  bool bidirectional = false;
+  bool batch_first = false;  // x[N, T, I]
+  Draw dropout = {};         // between layers
+};
+struct RecurrentResult {
+  Var y;  // [T, N, directions * H]
+  Var h;  // [layers * directions, N, H]
+  Var c;  // of an lstm
+};
+// Entries of dimension 0, by halves of halves: the gradient of T steps costs
+// T log T and not T * T. And values joined along a new dimension.
+std::vector<Var> time_steps(Var x);
+Var stack_steps(std::vector<Var> steps, int64_t dim);
+// States are zero when not given.
+RecurrentResult lstm(Var x, Var h, Var c, const std::vector<Var>& weights,
+                     const Recurrent& options);
+RecurrentResult gru(Var x, Var h, const std::vector<Var>& weights,
+                    const Recurrent& options);
+RecurrentResult rnn_tanh(Var x, Var h, const std::vector<Var>& weights,
+                         const Recurrent& options);
+RecurrentResult rnn_relu(Var x, Var h, const std::vector<Var>& weights,
+                         const Recurrent& options);
+
+// Losses: scalars, mean over the batch; classes are the last dimension.
 Var cross_entropy(Var logits, Var target, double label_smoothing = 0);
-Var mse_loss(Var x, Var target);
+
+// Losses as in PyTorch: classes are dimension 1 (0 of a vector).
+enum class Reduction { kMean, kSum, kEach };  // each: not reduced
+struct ClassLoss {
+  Var weight = {};  // [C]
+  int64_t ignore_index = -100;
+  double label_smoothing = 0;  // of cross entropy
+  Reduction reduction = Reduction::kMean;
+};
+Var cross_entropy_loss(Var logits, Var target, const ClassLoss& options = {});
+Var nll_loss(Var log_p, Var target, const ClassLoss& options = {});
+
+// Element by element, then reduced; operands broadcast.
+Var reduce_loss(Var losses, Reduction reduction);
+Var mse_loss(Var x, Var t, Reduction r = Reduction::kMean);
+Var l1_loss(Var x, Var t, Reduction r = Reduction::kMean);
+Var smooth_l1_loss(Var x, Var t, double beta = 1,
+                   Reduction r = Reduction::kMean);
+Var huber_loss(Var x, Var t, double delta = 1, Reduction r = Reduction::kMean);
+Var binary_cross_entropy(Var p, Var t, Var weight = {},
+                         Reduction r = Reduction::kMean);
+Var binary_cross_entropy_with_logits(Var x, Var t, Var weight = {},
+                                     Var pos_weight = {},
+                                     Reduction r = Reduction::kMean);
+Var kl_div(Var log_p, Var t, bool log_target = false,
+           Reduction r = Reduction::kMean);
+Var soft_margin_loss(Var x, Var t, Reduction r = Reduction::kMean);
+Var multilabel_soft_margin_loss(Var x, Var t, Var weight = {},
+                                Reduction r = Reduction::kMean);
+Var poisson_nll_loss(Var x, Var t, bool log_input = true, bool full = false,
+                     double eps = 1e-8, Reduction r = Reduction::kMean);
+Var gaussian_nll_loss(Var x, Var t, Var variance, bool full = false,
+                      double eps = 1e-6, Reduction r = Reduction::kMean);
+Var margin_ranking_loss(Var a, Var b, Var t, double margin = 0,
+                        Reduction r = Reduction::kMean);
+Var hinge_embedding_loss(Var x, Var t, double margin = 1,
+                         Reduction r = Reduction::kMean);
+Var cosine_embedding_loss(Var a, Var b, Var t, double margin = 0,
+                          Reduction r = Reduction::kMean);
+struct TripletMargin {
+  double margin = 1;
+  double p = 2;
+  double eps = 1e-6;
+  bool swap = false;
+  Reduction reduction = Reduction::kMean;
+};
+Var triplet_margin_loss(Var anchor, Var near, Var far,
+                        const TripletMargin& options = {});
 
 }  // namespace braid

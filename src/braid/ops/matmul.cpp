@@ -86,8 +86,10 @@ std::vector<ValueType> linear_shape(const NodeView& v) {
 
 // x as [rows, I], or [B, rows, I] in an array.
 Var flat_rows(Var x, int64_t members) {
-  if (members == 0) return reshape(x, {-1, x.dim(-1)});
-  return reshape(x, {members, x.numel() / members / x.dim(-1), x.dim(-1)});
+  Shape lead(x.shape().begin() + (members > 0 ? 1 : 0), x.shape().end() - 1);
+  int64_t rows = num_elements(lead);
+  if (members == 0) return reshape(x, {rows, x.dim(-1)});
+  return reshape(x, {members, rows, x.dim(-1)});
 }
 
 void linear_vjp(VjpContext& c) {

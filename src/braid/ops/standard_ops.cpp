@@ -9,6 +9,7 @@ OpTable standard_ops() {
   add_reduce_ops(table);
   add_scan_ops(table);
   add_matmul_ops(table);
+  add_distance_ops(table);
   add_conv_ops(table);
   add_norm_ops(table);
   add_pool_ops(table);
@@ -16,6 +17,7 @@ OpTable standard_ops() {
   add_attention_ops(table);
   add_dropout_ops(table);
   add_loss_ops(table);
+  add_pointwise_loss_ops(table);
   add_activation_ops(table);
   add_math_ops(table);
   add_compare_ops(table);

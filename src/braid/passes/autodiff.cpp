@@ -75,12 +75,6 @@ class Differentiator {
 
   void apply_rule(NodeId id, std::vector<Var> grads) {
     const Op& op = ops_.at(graph_.node(id).op);
-    bool beside = std::any_of(grads.begin() + 1, grads.end(),
-                              [](Var grad) { return bool(grad); });
-    if (!grads[0] || beside) {
-      fail_usage("[autodiff] only the first output of '{}' has a gradient",
-                 op.name);
-    }
     continue_backward(id);
     std::vector<bool> needs;
     for (ValueId input : graph_.node(id).inputs)

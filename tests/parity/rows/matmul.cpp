@@ -1,33 +1,223 @@
 #include "../row.h"
+#include "braid/ops/functions.h"
 
 namespace braid::parity {
 namespace {
 
-Row linear(Shape x, Shape w, bool bias, std::string note) {
+std::optional<at::Tensor> optional(const at::Tensor& t) {
+  return t.defined() ? std::optional(t) : std::nullopt;
+}
+
+Row linear_row(Shape x, Shape w, bool bias, std::string note) {
   Row row{.op = "linear",
           .args = {{x}, {w}, {{w[0]}}},
           .attrs = {},
           .reference =
               [](const Tensors& t) {
-                return at::linear(
-                    t[0], t[1],
-                    t[2].defined() ? std::optional(t[2]) : std::nullopt);
+                return at::linear(t[0], t[1], optional(t[2]));
               },
           .note = std::move(note)};
   if (!bias) row.args[2] = missing();
   return row;
 }
 
-Row matmul(Shape a, Shape b) {
+// Operands given transposed, so that kernels see other strides.
+Row strided_linear(Shape x, Shape w) {
+  return {.op = "linear",
+          .args = {{x}, {w}, {{w[1]}}},
+          .attrs = {},
+          .reference =
+              [](const Tensors& t) {
+                return at::linear(t[0].transpose(0, 1), t[1].t(), t[2]);
+              },
+          .build =
+              [](const std::vector<Var>& v) {
+                return linear(transpose(v[0], 0, 1), transpose(v[1], 0, 1),
+                              v[2]);
+              },
+          .note = "strided"};
+}
+
+using Two = at::Tensor (*)(const at::Tensor&, const at::Tensor&);
+
+Row product(const char* name, Shape a, Shape b, Var (*build)(Var, Var),
+            Two reference) {
   return {.op = "matmul",
           .args = {{a}, {b}},
           .attrs = {},
-          .reference = [](const Tensors& t) { return at::matmul(t[0], t[1]); },
-          .note = shape_text(a) + shape_text(b)};
+          .reference = [=](const Tensors& t) { return reference(t[0], t[1]); },
+          .build = [=](const std::vector<Var>& v) { return build(v[0], v[1]); },
+          .note = std::string(name) + shape_text(a) + shape_text(b)};
 }
 
-Row embedding(Shape indices, int64_t entries, int64_t columns,
-              int64_t padding) {
+void add_matmuls(std::vector<Row>& rows) {
+  const std::pair<Shape, Shape> shapes[] = {
+      {{4, 5}, {5, 3}},
+      {{2, 4, 5}, {2, 5, 3}},
+      {{2, 4, 5}, {5, 3}},
+      {{4, 5}, {2, 5, 3}},
+      {{2, 1, 4, 5}, {3, 5, 2}},
+      {{1, 1}, {1, 1}},
+      {{2, 64, 96}, {2, 96, 80}},
+      {{5}, {5}},
+      {{1}, {1}},
+      {{5}, {5, 3}},
+      {{4, 5}, {5}},
+      {{5}, {2, 5, 3}},
+      {{2, 4, 5}, {5}},
+      {{2, 3, 2, 4, 5}, {5}},
+      {{5}, {2, 3, 5, 2}},
+      {{2, 2, 3, 4}, {2, 2, 4, 5}},
+      {{2, 2, 2, 3, 4}, {2, 2, 2, 4, 3}},
+      {{2, 2, 3, 4}, {4, 5}},
+      {{2, 1, 2, 3, 4}, {3, 1, 4, 2}},
+      {{1, 4, 5}, {6, 5, 3}},
+      {{6, 4, 5}, {1, 5, 3}},
+      {{0, 5}, {5, 3}},
+      {{4, 0}, {0, 3}},
+      {{2, 4, 0}, {2, 0, 3}},
+      {{0, 4, 5}, {0, 5, 3}},
+      {{0}, {0}},
+      {{3, 0}, {0}},
+  };
+  for (const auto& [a, b] : shapes) {
+    rows.push_back(product("", a, b, matmul, at::matmul));
+  }
+  rows.push_back(product("mm", {4, 5}, {5, 3}, mm, at::mm));
+  rows.push_back(product("bmm", {3, 4, 5}, {3, 5, 2}, bmm, at::bmm));
+  rows.push_back(product("mv", {4, 5}, {5}, mv, at::mv));
+  rows.push_back(product("mv", {4, 1}, {1}, mv, at::mv));
+  rows.push_back(product("dot", {7}, {7}, dot, at::dot));
+  rows.push_back(product("outer", {4}, {3}, outer, at::outer));
+  rows.push_back(product("outer", {0}, {3}, outer, at::outer));
+}
+
+// Both operands with their last dimensions swapped first.
+Row swapped_matmul(Shape a, Shape b) {
+  return {.op = "matmul",
+          .args = {{a}, {b}},
+          .attrs = {},
+          .reference =
+              [](const Tensors& t) {
+                return at::matmul(t[0].transpose(-1, -2),
+                                  t[1].transpose(-1, -2));
+              },
+          .build =
+              [](const std::vector<Var>& v) {
+                return matmul(transpose(v[0], -1, -2), transpose(v[1], -1, -2));
+              },
+          .note = "swapped" + shape_text(a)};
+}
+
+Row addmm_row(Shape c, double beta, double alpha) {
+  return {.op = "matmul",
+          .args = {{c}, {{4, 5}}, {{5, 3}}},
+          .attrs = {},
+          .reference =
+              [=](const Tensors& t) {
+                return at::addmm(t[0], t[1], t[2], beta, alpha);
+              },
+          .build =
+              [=](const std::vector<Var>& v) {
+                return addmm(v[0], v[1], v[2], beta, alpha);
+              },
+          .note = "addmm" + shape_text(c)};
+}
+
+Row baddbmm_row(Shape c, double beta, double alpha) {
+  return {.op = "matmul",
+          .args = {{c}, {{2, 4, 5}}, {{2, 5, 3}}},
+          .attrs = {},
+          .reference =
+              [=](const Tensors& t) {
+                return at::baddbmm(t[0], t[1], t[2], beta, alpha);
+              },
+          .build =
+              [=](const std::vector<Var>& v) {
+                return baddbmm(v[0], v[1], v[2], beta, alpha);
+              },
+          .note = "baddbmm" + shape_text(c)};
+}
+
+void add_blends(std::vector<Row>& rows) {
+  for (const Shape& c : {Shape{4, 3}, {3}, {4, 1}, {1, 1}, {}}) {
+    rows.push_back(addmm_row(c, 1, 1));
+    rows.push_back(addmm_row(c, 0.5, -2));
+  }
+  rows.push_back(addmm_row({4, 3}, 0, 1));
+  rows.push_back(addmm_row({4, 3}, 2, 0));
+  for (const Shape& c : {Shape{2, 4, 3}, {1, 4, 3}, {4, 1}, {3}}) {
+    rows.push_back(baddbmm_row(c, 1, 1));
+    rows.push_back(baddbmm_row(c, -1.5, 0.25));
+  }
+  rows.push_back(
+      {.op = "matmul",
+       .args = {{{4}}, {{4, 5}}, {{5}}},
+       .attrs = {},
+       .reference =
+           [](const Tensors& t) { return at::addmv(t[0], t[1], t[2], 0.5, 2); },
+       .build =
+           [](const std::vector<Var>& v) {
+             return addmv(v[0], v[1], v[2], 0.5, 2);
+           },
+       .note = "addmv"});
+}
+
+Row tensordot_row(Shape a, Shape b, Ints dims_a, Ints dims_b) {
+  return {.op = "matmul",
+          .args = {{a}, {b}},
+          .attrs = {},
+          .reference =
+              [=](const Tensors& t) {
+                return at::tensordot(t[0], t[1], dims_a, dims_b);
+              },
+          .build =
+              [=](const std::vector<Var>& v) {
+                return tensordot(v[0], v[1], dims_a, dims_b);
+              },
+          .note = "tensordot" + shape_text(dims_a) + shape_text(dims_b)};
+}
+
+void add_tensordots(std::vector<Row>& rows) {
+  rows.push_back(tensordot_row({3, 4, 5}, {4, 3, 2}, {1, 0}, {0, 1}));
+  rows.push_back(tensordot_row({3, 4, 5}, {5, 2}, {2}, {0}));
+  rows.push_back(tensordot_row({3, 4, 5}, {5, 2}, {-1}, {-2}));
+  rows.push_back(tensordot_row({2, 3}, {4, 5}, {}, {}));
+  rows.push_back(tensordot_row({2, 3}, {2, 3}, {0, 1}, {0, 1}));
+  rows.push_back(tensordot_row({2, 3}, {2, 3}, {1, 0}, {1, 0}));
+  rows.push_back(tensordot_row({2, 1, 3}, {4, 5}, {1}, {0}));
+  rows.push_back(tensordot_row({2, 4, 3}, {1, 5}, {1}, {0}));
+  rows.push_back(tensordot_row({0, 4}, {4, 3}, {1}, {0}));
+  rows.push_back(tensordot_row({2, 2, 3, 2, 2}, {2, 3, 2}, {0, 2}, {0, 1}));
+  Row counted = tensordot_row({2, 3, 4}, {3, 4, 2}, {1, 2}, {0, 1});
+  counted.build = [](const std::vector<Var>& v) {
+    return tensordot(v[0], v[1], 2);
+  };
+  rows.push_back(counted);
+}
+
+Row bilinear_row(Shape lead, bool bias) {
+  Shape a = lead, b = lead;
+  a.push_back(3);
+  b.push_back(4);
+  Row row{.op = "matmul",
+          .args = {{a}, {b}, {{5, 3, 4}}, {{5}}},
+          .attrs = {},
+          .reference =
+              [](const Tensors& t) {
+                return at::bilinear(t[0], t[1], t[2], optional(t[3]));
+              },
+          .build =
+              [](const std::vector<Var>& v) {
+                return bilinear(v[0], v[1], v[2], v[3]);
+              },
+          .note = "bilinear" + shape_text(lead)};
+  if (!bias) row.args[3] = missing();
+  return row;
+}
+
+Row embedding_row(Shape indices, int64_t entries, int64_t columns,
+                  int64_t padding) {
   return {.op = "embedding",
           .args = {{{entries, columns}}, index(indices, entries)},
           .attrs = {{"padding_idx", padding}},
@@ -38,28 +228,104 @@ Row embedding(Shape indices, int64_t entries, int64_t columns,
           .note = "pad" + std::to_string(padding)};
 }
 
+Row cosine_row(Arg a, Arg b, int64_t dim, double eps) {
+  std::string note = "cosine" + shape_text(a.shape) + shape_text(b.shape);
+  return {.op = "bounded_norm",
+          .args = {std::move(a), std::move(b)},
+          .attrs = {},
+          .reference =
+              [=](const Tensors& t) {
+                return at::cosine_similarity(t[0], t[1], dim, eps);
+              },
+          .build =
+              [=](const std::vector<Var>& v) {
+                return cosine_similarity(v[0], v[1], dim, eps);
+              },
+          .note = note};
+}
+
+Row pairwise_row(Shape a, Shape b, double p, double eps, bool keep) {
+  return {.op = "bounded_norm",
+          .args = {{a}, {b}},
+          .attrs = {},
+          .reference =
+              [=](const Tensors& t) {
+                return at::pairwise_distance(t[0], t[1], p, eps, keep);
+              },
+          .build =
+              [=](const std::vector<Var>& v) {
+                return pairwise_distance(v[0], v[1], p, eps, keep);
+              },
+          .note = "pairwise p" + std::to_string(p)};
+}
+
+Row cdist_row(Arg a, Arg b, double p) {
+  std::string note = "cdist" + shape_text(a.shape) + std::to_string(p);
+  return {
+      .op = "bounded_norm",
+      .args = {std::move(a), std::move(b)},
+      .attrs = {},
+      .reference = [=](const Tensors& t) { return at::cdist(t[0], t[1], p); },
+      .build = [=](const std::vector<Var>& v) { return cdist(v[0], v[1], p); },
+      .note = note};
+}
+
+void add_distances(std::vector<Row>& rows) {
+  for (double eps : {1e-8, 2.0}) {
+    rows.push_back(cosine_row({{4, 5}}, {{4, 5}}, 1, eps));
+    rows.push_back(cosine_row({{4, 5}}, {{1, 5}}, -1, eps));
+    rows.push_back(cosine_row({{2, 3, 4}}, {{2, 3, 4}}, 0, eps));
+    rows.push_back(cosine_row(steps({6, 1}), steps({6, 1}), 1, eps));
+  }
+  rows.push_back(cosine_row({{3, 1, 4}}, {{1, 2, 4}}, 2, 1e-8));
+  rows.push_back(cosine_row({{5}}, {{5}}, 0, 1e-8));
+  for (double p : {1.0, 2.0, 3.0, 1.5, static_cast<double>(INFINITY)}) {
+    rows.push_back(pairwise_row({4, 5}, {4, 5}, p, 1e-6, false));
+    rows.push_back(pairwise_row({2, 4, 5}, {5}, p, 0.1, true));
+  }
+  for (double p : {1.0, 2.0}) {
+    rows.push_back(cdist_row({{4, 3}}, {{5, 3}}, p));
+    rows.push_back(cdist_row({{2, 4, 3}}, {{2, 1, 3}}, p));
+    rows.push_back(cdist_row(steps({7, 1}), steps({6, 1}), p));
+  }
+}
+
 }  // namespace
 
 std::vector<Row> matmul_rows() {
-  return {linear({4, 16}, {8, 16}, true, "2d"),
-          linear({4, 3, 16}, {8, 16}, true, "3d"),
-          linear({4, 3, 2, 5}, {7, 5}, true, "4d"),
-          linear({4, 16}, {8, 16}, false, "no bias"),
-          linear({16}, {8, 16}, true, "1d"),
-          linear({1, 1}, {1, 1}, true, "ones"),
-          linear({0, 3}, {2, 3}, true, "empty batch"),
-          linear({128, 200}, {150, 200}, true, "large"),
-          matmul({4, 5}, {5, 3}),
-          matmul({2, 4, 5}, {2, 5, 3}),
-          matmul({2, 4, 5}, {5, 3}),
-          matmul({4, 5}, {2, 5, 3}),
-          matmul({2, 1, 4, 5}, {3, 5, 2}),
-          matmul({1, 1}, {1, 1}),
-          matmul({2, 64, 96}, {2, 96, 80}),
-          embedding({4, 6}, 10, 5, -1),
-          embedding({30}, 4, 3, 2),
-          embedding({2, 3, 4}, 7, 8, 0),
-          embedding({}, 5, 4, -1)};
+  std::vector<Row> rows{linear_row({4, 16}, {8, 16}, true, "2d"),
+                        linear_row({4, 3, 16}, {8, 16}, true, "3d"),
+                        linear_row({4, 3, 2, 5}, {7, 5}, true, "4d"),
+                        linear_row({2, 2, 3, 2, 5}, {7, 5}, true, "5d"),
+                        linear_row({2, 2, 3, 2, 5}, {7, 5}, false, "5d bare"),
+                        linear_row({4, 16}, {8, 16}, false, "no bias"),
+                        linear_row({16}, {8, 16}, true, "1d"),
+                        linear_row({16}, {8, 16}, false, "1d bare"),
+                        linear_row({1, 1}, {1, 1}, true, "ones"),
+                        linear_row({0, 3}, {2, 3}, true, "empty batch"),
+                        linear_row({2, 0, 3}, {2, 3}, true, "empty middle"),
+                        linear_row({4, 0}, {2, 0}, true, "no inputs"),
+                        linear_row({4, 3}, {0, 3}, true, "no outputs"),
+                        linear_row({128, 200}, {150, 200}, true, "large"),
+                        strided_linear({5, 4}, {5, 3}),
+                        strided_linear({4, 2, 5}, {5, 3}),
+                        swapped_matmul({5, 4}, {3, 5}),
+                        swapped_matmul({2, 5, 4}, {2, 3, 5}),
+                        swapped_matmul({2, 3, 5, 4}, {3, 5}),
+                        bilinear_row({6}, true),
+                        bilinear_row({2, 3}, false),
+                        bilinear_row({}, true),
+                        embedding_row({4, 6}, 10, 5, -1),
+                        embedding_row({30}, 4, 3, 2),
+                        embedding_row({2, 3, 4}, 7, 8, 0),
+                        embedding_row({0}, 7, 8, 0),
+                        embedding_row({5}, 1, 1, -1),
+                        embedding_row({}, 5, 4, -1)};
+  add_matmuls(rows);
+  add_blends(rows);
+  add_tensordots(rows);
+  add_distances(rows);
+  return rows;
 }
 
 }  // namespace braid::parity

@@ -6,46 +6,85 @@
 namespace braid::runtime {
 namespace {
 
-// q k^T / sqrt(D), with -inf above the diagonal when causal: [N, H, T, S].
-at::Tensor scores(const Bound& b, const at::Tensor& q, const at::Tensor& k) {
-  double scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
-  at::Tensor s = at::matmul(q, k.transpose(-2, -1)).mul_(scale);
-  if (b.attrs().flag("is_causal")) {
+double scale_of(const Bound& b, const at::Tensor& q) {
+  double usual = 1 / std::sqrt(static_cast<double>(q.size(-1)));
+  return b.attrs().number_or("scale", usual);
+}
+
+// Scores[N, H, T, S] get -inf where a query may not look.
+void apply_mask(at::Tensor& s, const at::Tensor& mask, bool causal) {
+  if (mask.defined() && mask.scalar_type() == at::kBool) {
+    s.masked_fill_(mask.logical_not(), -INFINITY);
+  } else if (mask.defined()) {
+    s.add_(mask);
+  }
+  if (causal) {
     at::Tensor later =
         at::ones({s.size(-2), s.size(-1)}, s.options().dtype(at::kBool))
             .triu(1);
     s.masked_fill_(later, -INFINITY);
   }
+}
+
+// q k^T * scale with the mask, which is input `mask` where there is one.
+at::Tensor scores(const Bound& b, const at::Tensor& q, const at::Tensor& k,
+                  size_t mask) {
+  at::Tensor s = at::matmul(q, k.transpose(-2, -1)).mul_(scale_of(b, q));
+  apply_mask(s, b.has(mask) ? b.in[mask] : at::Tensor(),
+             b.attrs().flag_or("is_causal", false));
   return s;
 }
 
-void attention(Bound& b) {
-  at::Tensor s = scores(b, b.in[0], b.in[1]);
+// logsumexp of rows; 0 for a row that sees nothing, as the blocked kernel.
+at::Tensor row_totals(const at::Tensor& s) {
   at::Tensor total = at::logsumexp(s, {-1});
-  at::Tensor p = s.sub_(total.unsqueeze(-1)).exp_();
-  b.out[0].copy_(at::matmul(p, b.in[2]));
-  b.out[1].copy_(total);
+  return total.masked_fill_(total.eq(-INFINITY), 0);
+}
+
+void attention(Bound& b) {
+  at::Tensor s = scores(b, b.in[0], b.in[1], 3);
+  b.out[1].copy_(row_totals(s));
+  b.out[0].copy_(at::matmul(at::_safe_softmax(s, -1), b.in[2]));
 }
 
 void attention_backward(Bound& b) {
   const at::Tensor &dy = b.in[0], &q = b.in[1], &k = b.in[2], &v = b.in[3];
-  double scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
-  at::Tensor p = scores(b, q, k).sub_(b.in[5].unsqueeze(-1)).exp_();
+  // Not exp(s - logsumexp): that loses digits where scores are large.
+  at::Tensor p = at::_safe_softmax(scores(b, q, k, 6), -1);
   at::Tensor dv = at::matmul(p.transpose(-2, -1), dy);
-  at::Tensor inner = (dy * b.in[4]).sum({-1}, true);
-  at::Tensor ds =
-      at::matmul(dy, v.transpose(-2, -1)).sub_(inner).mul_(p).mul_(scale);
+  at::Tensor ds = at::matmul(dy, v.transpose(-2, -1));
+  at::Tensor inner = (ds * p).sum({-1}, true);
+  ds.sub_(inner).mul_(p);
+  if (b.out.size() == 4) b.out[3].copy_(ds.sum_to_size(b.out[3].sizes()));
+  ds.mul_(scale_of(b, q));
   b.out[0].copy_(at::matmul(ds, k));
   b.out[1].copy_(at::matmul(ds.transpose(-2, -1), q));
   b.out[2].copy_(dv);
 }
 
+void weights(Bound& b) {
+  at::Tensor s = b.in[0] * b.attrs().number("scale");
+  apply_mask(s, b.has(1) ? b.in[1] : at::Tensor(),
+             b.attrs().flag_or("is_causal", false));
+  b.out[0].copy_(at::_safe_softmax(s, -1));
+}
+
+void weights_backward(Bound& b) {
+  const at::Tensor &dp = b.in[0], &p = b.in[1];
+  at::Tensor inner = (dp * p).sum({-1}, true);
+  b.out[0].copy_((dp - inner).mul_(p));
+}
+
 }  // namespace
 
 void add_aten_attention(KernelTable& table, at::Device device) {
-  table.add("scaled_dot_product_attention", aten_kernel(device, attention));
-  table.add("scaled_dot_product_attention_backward",
-            aten_kernel(device, attention_backward));
+  auto add = [&](const char* op, Body body) {
+    table.add(op, aten_kernel(device, std::move(body)));
+  };
+  add("scaled_dot_product_attention", attention);
+  add("scaled_dot_product_attention_backward", attention_backward);
+  add("attention_softmax", weights);
+  add("attention_softmax_backward", weights_backward);
 }
 
 }  // namespace braid::runtime

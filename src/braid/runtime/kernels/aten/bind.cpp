@@ -124,6 +124,7 @@ void add_aten_kernels(KernelTable& table, at::Device device) {
   add_aten_norm(table, device);
   add_aten_attention(table, device);
   add_aten_loss(table, device);
+  add_aten_pointwise_loss(table, device);
   add_aten_activation(table, device);
   add_aten_math(table, device);
   add_aten_compare(table, device);

@@ -57,6 +57,7 @@ void add_aten_pool(KernelTable& table, at::Device device);
 void add_aten_norm(KernelTable& table, at::Device device);
 void add_aten_attention(KernelTable& table, at::Device device);
 void add_aten_loss(KernelTable& table, at::Device device);
+void add_aten_pointwise_loss(KernelTable& table, at::Device device);
 void add_aten_activation(KernelTable& table, at::Device device);
 void add_aten_math(KernelTable& table, at::Device device);
 void add_aten_compare(KernelTable& table, at::Device device);

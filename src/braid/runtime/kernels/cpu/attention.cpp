@@ -1,26 +1,43 @@
 // Attention by libtorch's blocked CPU kernel, which never holds all scores.
+#include <cmath>
+
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
 
 namespace braid::runtime {
 namespace {
 
+std::optional<double> scale_of(const Bound& b) {
+  if (!b.attrs().has("scale")) return std::nullopt;
+  return b.attrs().number("scale");
+}
+
+// The mask as the kernel wants it: added to the scores, of q's type.
+std::optional<at::Tensor> mask_of(const Bound& b, size_t i) {
+  if (!b.has(i) || b.in[i].scalar_type() != at::kBool) return b.optional(i);
+  return at::zeros(b.in[i].sizes(), b.in[0].options())
+      .masked_fill_(b.in[i].logical_not(), -INFINITY);
+}
+
 void forward(Bound& b) {
   auto [y, total] = at::_scaled_dot_product_flash_attention_for_cpu(
-      b.in[0], b.in[1], b.in[2], 0.0, b.attrs().flag("is_causal"));
+      b.in[0], b.in[1], b.in[2], 0.0, b.attrs().flag_or("is_causal", false),
+      mask_of(b, 3), scale_of(b));
   land({b.out[0], b.out[1]}, {y, total});
 }
 
 void backward(Bound& b) {
   auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
       b.in[0], b.in[1], b.in[2], b.in[3], b.in[4], b.in[5], 0.0,
-      b.attrs().flag("is_causal"));
+      b.attrs().flag_or("is_causal", false), mask_of(b, 6), scale_of(b));
   land({b.out[0], b.out[1], b.out[2]}, {dq, dk, dv});
 }
 
-// The blocked kernel wants all head sizes equal and some work to do.
-bool fits(const Tensor& q, const Tensor& v) {
-  return q.numel() > 0 && v.numel() > 0 && q.shape.back() == v.shape.back();
+// The blocked kernel wants all head sizes equal and some work to do, and
+// gives no gradient of a mask.
+bool fits(const Call& c, const Tensor& q, const Tensor& v) {
+  return q.numel() > 0 && v.numel() > 0 && q.shape.back() == v.shape.back() &&
+         !c.attrs().flag_or("mask_grad", false);
 }
 
 }  // namespace
@@ -29,13 +46,13 @@ void add_cpu_attention(KernelTable& table) {
   const char* op = "scaled_dot_product_attention";
   table.add(op, [general = table.at(op),
                  own = landing_kernel(at::kCPU, {0}, forward)](const Call& c) {
-    return fits(c.in(0), c.in(2)) ? own(c) : general(c);
+    return fits(c, c.in(0), c.in(2)) ? own(c) : general(c);
   });
   const char* back = "scaled_dot_product_attention_backward";
   table.add(back, [general = table.at(back),
                    own = landing_kernel(at::kCPU, {0, 1, 2}, backward)](
                       const Call& c) {
-    return fits(c.in(1), c.in(3)) ? own(c) : general(c);
+    return fits(c, c.in(1), c.in(3)) ? own(c) : general(c);
   });
 }
 

@@ -9,8 +9,6 @@
 namespace braid::runtime {
 namespace {
 
-constexpr int64_t kIgnoreIndex = -100;
-
 template <class T>
 BRAID_INLINE T log_sum_exp(const T* x, int64_t classes) {
   T largest = x[0];
@@ -88,21 +86,23 @@ void gradient_row(double* y, const double* x, double total, double factor,
 struct Sizes {
   int64_t sets, rows, classes;
   double smoothing;
+  int64_t ignored;  // a target that leaves its row out
 };
 
 Sizes sizes_of(const Call& c, const Tensor& logits) {
   int64_t sets = std::max<int64_t>(c.members(), 1);
   int64_t classes = logits.shape.back();
   return {sets, logits.numel() / sets / std::max<int64_t>(classes, 1), classes,
-          c.attrs().number_or("label_smoothing", 0)};
+          c.attrs().number_or("label_smoothing", 0),
+          c.attrs().integer_or("ignore_index", -100)};
 }
 
-void check_target(int64_t target, int64_t classes) {
-  if (target != kIgnoreIndex && (target < 0 || target >= classes)) {
+void check_target(int64_t target, const Sizes& s) {
+  if (target != s.ignored && (target < 0 || target >= s.classes)) {
     fail_usage(
         "[cross_entropy_loss] target {} is outside the {} classes\n"
         "HINT: targets count from 0; {} marks rows to leave out",
-        target, classes, kIgnoreIndex);
+        target, s.classes, s.ignored);
   }
 }
 
@@ -110,7 +110,7 @@ void check_target(int64_t target, int64_t classes) {
 template <class T>
 T row_loss(const T* x, int64_t target, const Sizes& s, T& total) {
   total = row_total(x, s.classes);
-  if (target == kIgnoreIndex) return T(0);
+  if (target == s.ignored) return T(0);
   T loss = total - x[target];
   if (s.smoothing == 0) return loss;
   T sum = 0;
@@ -125,8 +125,7 @@ template <class T>
 void forward(const Call& c, const Sizes& s) {
   constexpr int64_t kChunk = 64, kMaxChunks = 256;
   const auto* target = c.in(1).as<int64_t>();
-  for (int64_t i = 0; i < s.sets * s.rows; ++i)
-    check_target(target[i], s.classes);
+  for (int64_t i = 0; i < s.sets * s.rows; ++i) check_target(target[i], s);
   const T* x = c.in(0).as<T>();
   T* totals = c.out(1).as<T>();
   int64_t chunk = std::max(kChunk, (s.rows + kMaxChunks - 1) / kMaxChunks);
@@ -142,7 +141,7 @@ void forward(const Call& c, const Sizes& s) {
                            int64_t i = set * s.rows + r;
                            sums[k] += static_cast<double>(row_loss(
                                x + i * s.classes, target[i], s, totals[i]));
-                           counts[k] += target[i] != kIgnoreIndex;
+                           counts[k] += target[i] != s.ignored;
                          }
                        }
                      });
@@ -172,7 +171,7 @@ void backward(const Call& c, const Sizes& s) {
                      for (int64_t i = from; i < to; ++i) {
                        int64_t set = i / s.rows;
                        T* row = dx + i * s.classes;
-                       if (target[i] == kIgnoreIndex) {
+                       if (target[i] == s.ignored) {
                          std::fill_n(row, s.classes, T(0));
                          continue;
                        }
@@ -185,6 +184,13 @@ void backward(const Call& c, const Sizes& s) {
 }
 
 using Body = void (*)(const Call&, const Sizes&);
+
+// A mean over rows with a class each, all classes alike; the class weights
+// would be input `weight`.
+bool is_plain_mean(const Call& c, const Tensor& target, size_t weight) {
+  return target.dtype == DType::kInt64 && !c.has(weight) &&
+         (!c.attrs().has("reduction") || c.attrs().text("reduction") == "mean");
+}
 
 Run prepare(const Call& c, const Tensor& logits, Body f32, Body f64,
             const Kernel& general) {
@@ -200,10 +206,12 @@ Run prepare(const Call& c, const Tensor& logits, Body f32, Body f64,
 void add_cpu_loss(KernelTable& table) {
   table.add("cross_entropy_loss", [general = table.at("cross_entropy_loss")](
                                       const Call& c) {
+    if (!is_plain_mean(c, c.in(1), 2)) return general(c);
     return prepare(c, c.in(0), forward<float>, forward<double>, general);
   });
   table.add("cross_entropy_loss_backward",
             [general = table.at("cross_entropy_loss_backward")](const Call& c) {
+              if (!is_plain_mean(c, c.in(2), 5)) return general(c);
               return prepare(c, c.in(1), backward<float>, backward<double>,
                              general);
             });
