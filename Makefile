@@ -2,7 +2,7 @@
 # PYTHON=... uses an environment that already has torch >= 2.11.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-long lint bench clean
+.PHONY: help setup build demo test test-long lint bench docs clean
 
 export PYTHON ?=
 ARGS ?=
@@ -34,6 +34,9 @@ lint: setup  ## Format, layer order, Python and clang-tidy
 
 bench: build  ## Run the benchmarks; ARGS="name" runs one
 	@scripts/bench.sh $(ARGS)
+
+docs: build  ## Write the generated pages of docs/ anew
+	@BRAID_WRITE_DOCS=1 build/tests/ops_tests --gtest_filter='OperatorsPage.*'
 
 clean:  ## Remove what was built (not the Python environment)
 	rm -rf build build-debug build-asan build-fuzz build-lint

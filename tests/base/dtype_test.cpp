@@ -13,9 +13,17 @@ struct Row {
 };
 
 const Row kRows[] = {
-    {DType::kBool, "bool", 1, false},    {DType::kUInt8, "u8", 1, false},
-    {DType::kInt32, "i32", 4, false},    {DType::kInt64, "i64", 8, false},
-    {DType::kBFloat16, "bf16", 2, true}, {DType::kFloat32, "f32", 4, true},
+    {DType::kBool, "bool", 1, false},
+    {DType::kUInt8, "u8", 1, false},
+    {DType::kInt8, "i8", 1, false},
+    {DType::kInt16, "i16", 2, false},
+    {DType::kInt32, "i32", 4, false},
+    {DType::kInt64, "i64", 8, false},
+    {DType::kFloat16, "f16", 2, true},
+    {DType::kComplex64, "c64", 8, false},
+    {DType::kComplex128, "c128", 16, false},
+    {DType::kBFloat16, "bf16", 2, true},
+    {DType::kFloat32, "f32", 4, true},
     {DType::kFloat64, "f64", 8, true},
 };
 
@@ -32,7 +40,7 @@ TEST(DTypeTest, NamesLeadBackToTheType) {
 }
 
 TEST(DTypeTest, OtherNamesAreNotFound) {
-  for (const char* name : {"", "f16", "F32", "f32 ", "float"}) {
+  for (const char* name : {"", "f15", "F32", "f32 ", "float"}) {
     EXPECT_EQ(find_dtype(name), std::nullopt) << name;
   }
 }

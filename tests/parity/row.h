@@ -83,6 +83,7 @@ std::vector<Row> arrange_rows();
 std::vector<Row> factory_rows();
 std::vector<Row> upsample_rows();
 std::vector<Row> rnn_rows();
+std::vector<Row> foreign_rows();
 
 std::vector<Row> all_rows();
 

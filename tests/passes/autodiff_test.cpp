@@ -214,6 +214,20 @@ TEST(Autodiff, AGradientOfASecondOutputIsRefusedNotForgotten) {
             std::string::npos);
 }
 
+TEST(Autodiff, AnOpWithoutGradientIsRefusedOnTheWayToTheLossAlone) {
+  std::string graph = R"(
+    slot "w" f32[3] parameter constant(1.0)
+    %0: f32[3] = read "w"
+    %1: f32[3] = digamma(%0)
+    %2: f32[] = sum(%0) {dims=[0], keep_dims=false}
+    %3: f32[] = sum(%1) {dims=[0], keep_dims=false}
+  )";
+  EXPECT_EQ(problem_of(graph + "output \"loss\" %2\noutput \"y\" %3"), "");
+  EXPECT_NE(problem_of(graph + "output \"loss\" %3")
+                .find("'digamma' has no gradient"),
+            std::string::npos);
+}
+
 TEST(Autodiff, RefusesALossThatIsNone) {
   EXPECT_NE(problem_of("input %0 \"x\" f32[]\noutput \"y\" %0")
                 .find("no output 'loss'"),

@@ -33,13 +33,19 @@ NodeId Graph::add(std::string op, std::vector<ValueId> inputs, Attrs attrs,
   node.segment = segment_;
   node.slot = slot;
   if (rules_->is_random(node.op)) node.rng_key = next_rng_key();
-  return add_like(node, node.inputs);
+  return append(std::move(node));
 }
 
 NodeId Graph::add_like(const Node& like, std::vector<ValueId> inputs) {
   Node node = like;
   node.inputs = std::move(inputs);
   node.outputs.clear();
+  // A later draw at the same path must not get the key of this one.
+  if (rules_->is_random(node.op)) ++draws_[node.path];
+  return append(std::move(node));
+}
+
+NodeId Graph::append(Node node) {
   for (ValueId input : node.inputs) {
     if (input < kNone || input >= static_cast<ValueId>(values_.size())) {
       fail_usage("[graph.add] {} reads a value that does not exist", node.op);

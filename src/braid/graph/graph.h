@@ -127,6 +127,7 @@ class Graph {
 
  private:
   static size_t index(int32_t id) { return static_cast<size_t>(id); }
+  NodeId append(Node node);
   void renumber();
   uint64_t next_rng_key();
 

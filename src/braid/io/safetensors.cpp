@@ -37,14 +37,18 @@ struct TypeName {
   std::string_view name;
 };
 
-constexpr std::array<TypeName, 7> kTypeNames = {{
+constexpr std::array<TypeName, 11> kTypeNames = {{
     {DType::kBool, "BOOL"},
     {DType::kUInt8, "U8"},
+    {DType::kInt8, "I8"},
+    {DType::kInt16, "I16"},
     {DType::kInt32, "I32"},
     {DType::kInt64, "I64"},
+    {DType::kFloat16, "F16"},
     {DType::kBFloat16, "BF16"},
     {DType::kFloat32, "F32"},
     {DType::kFloat64, "F64"},
+    {DType::kComplex64, "C64"},
 }};
 
 std::optional<DType> dtype_of(std::string_view name) {
@@ -55,7 +59,11 @@ std::optional<DType> dtype_of(std::string_view name) {
 }
 
 std::string_view name_of(DType dtype) {
-  return std::ranges::find(kTypeNames, dtype, &TypeName::dtype)->name;
+  auto row = std::ranges::find(kTypeNames, dtype, &TypeName::dtype);
+  if (row == kTypeNames.end()) {
+    fail_usage("[safetensors] the format has no type {}", dtype_name(dtype));
+  }
+  return row->name;
 }
 
 // Nothing when a size is negative or the product does not fit.

@@ -38,6 +38,7 @@ Op factory_op(std::string name, std::string summary,
           .shape = [shape](const NodeView& v) -> std::vector<ValueType> {
             return {{given_dtype(v), shape(v)}};
           },
+          .vjp = no_gradient,
           .array = array_shared,
           .trait = "own"};
 }
@@ -104,6 +105,7 @@ void add_factory_ops(OpTable& table) {
   table.add({.name = "histc",
              .summary = "how many of the last dim lie in each of equal bins",
              .shape = histc_shape,
+             .vjp = no_gradient,
              .array = array_leading,
              .trait = "shift_dims"});
 }

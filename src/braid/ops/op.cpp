@@ -37,10 +37,15 @@ Var ArrayContext::rows(size_t input) {
   return reshape(x, shape);
 }
 
+void OpTable::begin_family(std::string title) {
+  families_.push_back(std::move(title));
+}
+
 void OpTable::add(Op op) {
   if (ops_.contains(op.name)) {
     fail_usage("[ops.add] '{}' is already there", op.name);
   }
+  if (!families_.empty()) op.family = families_.back();
   std::string name = op.name;
   ops_.emplace(std::move(name), std::move(op));
 }

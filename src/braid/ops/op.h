@@ -135,11 +135,13 @@ struct Op {
   using ShapeRule = std::function<std::vector<ValueType>(const NodeView&)>;
 
   std::string name;
-  std::string summary;  // what it computes, with shapes in letters
+  std::string summary;      // what it computes, with shapes in letters
+  std::string family = {};  // set by the table
   size_t min_inputs = 1;
   size_t max_inputs = 1;
   ShapeRule shape = {};
-  std::function<void(VjpContext&)> vjp = {};       // none: no gradient flows
+  std::function<void(VjpContext&)> vjp = {};  // none: an error to ask
+  bool takes_all_gradients = false;  // else the first output alone has one
   std::function<void(ArrayContext&)> array = {};   // none: made after arrays
   std::string trait = {};                          // which array rule, in words
   std::function<Cost(const NodeView&)> cost = {};  // default: bytes touched
@@ -157,6 +159,9 @@ struct Op {
 // All operators by name. Passes take it by reference; there is no registry.
 class OpTable : public TypeRules {
  public:
+  // Ops that follow belong to a family, in the words of the documentation.
+  void begin_family(std::string title);
+  const std::vector<std::string>& families() const { return families_; }
   void add(Op op);
   const Op* find(std::string_view name) const;
   // Throws and names the nearest known op when there is none.
@@ -170,6 +175,7 @@ class OpTable : public TypeRules {
 
  private:
   std::map<std::string, Op, std::less<>> ops_;
+  std::vector<std::string> families_;
 };
 
 // Every operator that Braid knows.

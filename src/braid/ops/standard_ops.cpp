@@ -1,37 +1,53 @@
 #include "braid/ops/families.h"
 
 namespace braid {
+namespace {
+
+struct Family {
+  const char* title;
+  void (*add)(OpTable&);
+};
+
+constexpr Family kFamilies[] = {
+    {"Arithmetic", add_pointwise_ops},
+    {"Mathematics", add_math_ops},
+    {"Comparisons and logic", add_compare_ops},
+    {"Activations", add_activation_ops},
+    {"Shapes", add_shape_ops},
+    {"Rearranging", add_arrange_ops},
+    {"Padding", add_pad_ops},
+    {"Indexing", add_index_ops},
+    {"Scattering", add_scatter_ops},
+    {"Making values", add_factory_ops},
+    {"Reductions", add_reduce_ops},
+    {"Scans", add_scan_ops},
+    {"Sorting", add_sort_ops},
+    {"Softmax", add_softmax_ops},
+    {"Products", add_matmul_ops},
+    {"Distances", add_distance_ops},
+    {"Convolutions", add_conv_ops},
+    {"Pools", add_pool_ops},
+    {"Upsampling", add_upsample_ops},
+    {"Norms", add_norm_ops},
+    {"Embeddings", add_embedding_ops},
+    {"Attention", add_attention_ops},
+    {"Recurrent cells", add_rnn_ops},
+    {"Dropout", add_dropout_ops},
+    {"Losses over classes", add_loss_ops},
+    {"Losses by element", add_pointwise_loss_ops},
+    {"Operators of ATen", add_foreign_ops},
+    {"Slots", add_slot_ops},
+    {"Updates", add_optimizer_ops},
+};
+
+}  // namespace
 
 OpTable standard_ops() {
   OpTable table;
-  add_pointwise_ops(table);
-  add_shape_ops(table);
-  add_reduce_ops(table);
-  add_scan_ops(table);
-  add_matmul_ops(table);
-  add_distance_ops(table);
-  add_conv_ops(table);
-  add_norm_ops(table);
-  add_pool_ops(table);
-  add_embedding_ops(table);
-  add_attention_ops(table);
-  add_dropout_ops(table);
-  add_loss_ops(table);
-  add_pointwise_loss_ops(table);
-  add_activation_ops(table);
-  add_math_ops(table);
-  add_compare_ops(table);
-  add_softmax_ops(table);
-  add_sort_ops(table);
-  add_index_ops(table);
-  add_scatter_ops(table);
-  add_pad_ops(table);
-  add_arrange_ops(table);
-  add_factory_ops(table);
-  add_upsample_ops(table);
-  add_rnn_ops(table);
-  add_slot_ops(table);
-  add_optimizer_ops(table);
+  for (const Family& family : kFamilies) {
+    table.begin_family(family.title);
+    family.add(table);
+  }
   return table;
 }
 

@@ -46,6 +46,12 @@ Var aligned(ArrayContext& c, size_t i, int64_t rank) {
   return reshape(x, shape);
 }
 
+// Input i of member b; empty if missing.
+Var member_of(ArrayContext& c, size_t i, int64_t b) {
+  if (!c.has(i)) return {};
+  return c.shared(i) ? c.in(i) : select(c.leading(i), 0, b);
+}
+
 Var fold(Var x) {
   Shape shape(x.shape().begin() + 1, x.shape().end());
   shape.at(0) *= x.dim(0);
@@ -61,6 +67,8 @@ Var unfold(Var x, int64_t members) {
 
 }  // namespace
 
+void no_gradient(VjpContext&) {}
+
 Ints shift_dims(Ints dims) {
   for (int64_t& d : dims) ++d;
   return dims;
@@ -74,13 +82,15 @@ void array_pointwise(ArrayContext& c) {
   NodeView one = c.one();
   std::vector<Var> inputs;
   if (stays_merged(c)) {
-    for (size_t i = 0; i < one.count(); ++i) inputs.push_back(c.in(i));
+    for (size_t i = 0; i < one.count(); ++i) {
+      inputs.push_back(c.has(i) ? c.in(i) : Var{});
+    }
     emit_all(c, apply_all(one.node().op, inputs, c.attrs()), Layout::kMerged);
     return;
   }
   auto rank = static_cast<int64_t>(one.output(0).type.shape.size());
   for (size_t i = 0; i < one.count(); ++i) {
-    inputs.push_back(aligned(c, i, rank));
+    inputs.push_back(c.has(i) ? aligned(c, i, rank) : Var{});
   }
   emit_all(c, apply_all(one.node().op, inputs, c.attrs()), Layout::kLeading);
 }
@@ -113,11 +123,12 @@ void array_members(ArrayContext& c) {
 }
 
 void array_loop(ArrayContext& c) {
-  std::vector<Var> inputs = all_leading(c);
   std::vector<std::vector<Var>> results;  // by output, then member
   for (int64_t b = 0; b < c.members(); ++b) {
     std::vector<Var> one;
-    for (Var x : inputs) one.push_back(x ? select(x, 0, b) : Var{});
+    for (size_t i = 0; i < c.one().count(); ++i) {
+      one.push_back(member_of(c, i, b));
+    }
     std::vector<Var> outputs = apply_all(c.one().node().op, one, c.attrs());
     results.resize(outputs.size());
     for (size_t i = 0; i < outputs.size(); ++i) {

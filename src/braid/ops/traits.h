@@ -25,6 +25,9 @@ void array_members(ArrayContext& c);
 // One node per member, results stacked. For rare ops.
 void array_loop(ArrayContext& c);
 
+// For results that do not change with their inputs, such as counts.
+void no_gradient(VjpContext& c);
+
 // Every dimension of a list moved by one.
 Ints shift_dims(Ints dims);
 

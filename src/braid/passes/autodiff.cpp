@@ -40,12 +40,11 @@ class Differentiator {
     if (node.op == "read") {
       const Slot& slot = graph_.slot(node.slot);
       any = slot.role == Role::kParameter && slot.trainable;
-    } else if (ops_.at(node.op).vjp) {
-      for (ValueId input : node.inputs) any = any || depends(input);
     }
+    for (ValueId input : node.inputs) any = any || depends(input);
     for (ValueId output : node.outputs) {
       depends_[static_cast<size_t>(output)] =
-          any && is_floating(graph_.value(output).type.dtype);
+          any && is_differentiable(graph_.value(output).type.dtype);
     }
   }
 
@@ -75,6 +74,7 @@ class Differentiator {
 
   void apply_rule(NodeId id, std::vector<Var> grads) {
     const Op& op = ops_.at(graph_.node(id).op);
+    check_rule(op, grads);
     continue_backward(id);
     std::vector<bool> needs;
     for (ValueId input : graph_.node(id).inputs)
@@ -92,6 +92,17 @@ class Differentiator {
       Var& sum = grad(inputs[i]);
       sum = sum ? add(sum, given) : given;
     }
+  }
+
+  // A gradient that no rule passes on would be lost without a word.
+  static void check_rule(const Op& op, const std::vector<Var>& grads) {
+    if (!op.vjp) fail_usage("[autodiff] op '{}' has no gradient", op.name);
+    if (op.takes_all_gradients) return;
+    bool beside = std::any_of(grads.begin() + 1, grads.end(),
+                              [](Var grad) { return bool(grad); });
+    if (grads[0] && !beside) return;
+    fail_usage("[autodiff] only the first output of '{}' has a gradient",
+               op.name);
   }
 
   const OpTable& ops_;

@@ -79,7 +79,7 @@ int64_t CpuBackend::measure_workspace(const Graph& graph, const Node& node,
     return {memory.back().data(), value.type.dtype, value.type.shape,
             value.strides};
   };
-  Workspace workspace;
+  Workspace workspace{.is_trial = true};
   Call call{
       .node = &node, .inputs = {}, .outputs = {}, .workspace = &workspace};
   for (ValueId id : node.inputs) call.inputs.push_back(trial(id));

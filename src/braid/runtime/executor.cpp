@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "braid/base/error.h"
+#include "braid/ops/foreign.h"
 #include "braid/passes/names.h"
 
 namespace braid::runtime {
@@ -56,6 +57,10 @@ Executor::Executor(const OpTable& ops, const plan::Program& program,
   host_arena_ = Memory(backend, Memory::Where::kHost, program.host_arena_bytes,
                        "host arena of the step");
   prepare_calls(ops);
+  // Nobody knows whether an operator of libtorch's may be recorded.
+  for (const Node& node : program.graph.nodes()) {
+    if (is_foreign(node)) options_.capture = false;
+  }
 }
 
 Executor::~Executor() { backend_.synchronize(); }

@@ -41,9 +41,15 @@ std::vector<std::byte> initial_content(const Slot& slot, int64_t seed) {
     case DType::kInt32: fill<int32_t>(content, slot, seed); break;
     case DType::kUInt8:
     case DType::kBool: fill<uint8_t>(content, slot, seed); break;
+    case DType::kInt8: fill<int8_t>(content, slot, seed); break;
+    case DType::kInt16: fill<int16_t>(content, slot, seed); break;
+    case DType::kFloat16:
     case DType::kBFloat16:
-      fail_usage("[state] slot '{}': bf16 slots are not initialised yet",
-                 slot.name);
+    case DType::kComplex64:
+    case DType::kComplex128:
+      if (slot.init == Init::constant(0)) break;
+      fail_usage("[state] slot '{}': {} slots begin with zeros or a file",
+                 slot.name, dtype_name(slot.dtype));
   }
   if (slot.name == passes::kSeedSlot) {
     std::memcpy(content.data(), &seed, sizeof seed);

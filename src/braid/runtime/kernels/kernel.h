@@ -19,6 +19,7 @@ struct Workspace {
   std::byte* data = nullptr;
   int64_t bytes = 0;
   int64_t needed_bytes = 0;
+  bool is_trial = false;  // run for the bytes alone, on zeros
 };
 
 struct Call {

@@ -50,13 +50,26 @@ at::ScalarType scalar_type(DType dtype) {
   switch (dtype) {
     case DType::kBool: return at::kBool;
     case DType::kUInt8: return at::kByte;
+    case DType::kInt8: return at::kChar;
+    case DType::kInt16: return at::kShort;
     case DType::kInt32: return at::kInt;
     case DType::kInt64: return at::kLong;
+    case DType::kFloat16: return at::kHalf;
     case DType::kBFloat16: return at::kBFloat16;
     case DType::kFloat32: return at::kFloat;
     case DType::kFloat64: return at::kDouble;
+    case DType::kComplex64: return at::kComplexFloat;
+    case DType::kComplex128: return at::kComplexDouble;
   }
   return at::kFloat;
+}
+
+std::optional<DType> dtype_of(at::ScalarType type) {
+  for (int i = 0; i <= static_cast<int>(DType::kComplex128); ++i) {
+    auto dtype = static_cast<DType>(i);
+    if (scalar_type(dtype) == type) return dtype;
+  }
+  return std::nullopt;
 }
 
 at::Tensor bind(const Tensor& tensor, at::Device device) {
@@ -138,6 +151,7 @@ void add_aten_kernels(KernelTable& table, at::Device device) {
   add_aten_factory(table, device);
   add_aten_upsample(table, device);
   add_aten_rnn(table, device);
+  add_aten_foreign(table, device);
   add_aten_optimizer(table, device);
 }
 

@@ -27,6 +27,8 @@ struct Bound {
 
 at::Tensor bind(const Tensor& tensor, at::Device device);
 at::ScalarType scalar_type(DType dtype);
+// Nothing for types that Braid does not have.
+std::optional<DType> dtype_of(at::ScalarType type);
 
 using Body = std::function<void(Bound&)>;
 
@@ -71,6 +73,7 @@ void add_aten_arrange(KernelTable& table, at::Device device);
 void add_aten_factory(KernelTable& table, at::Device device);
 void add_aten_upsample(KernelTable& table, at::Device device);
 void add_aten_rnn(KernelTable& table, at::Device device);
+void add_aten_foreign(KernelTable& table, at::Device device);
 void add_aten_optimizer(KernelTable& table, at::Device device);
 
 // All of the above.

@@ -199,7 +199,7 @@ int64_t CudaBackend::measure_workspace(const Graph& graph, const Node& node,
     return {memory.back().data() + value.offset * item, value.type.dtype,
             value.type.shape, value.strides};
   };
-  Workspace workspace;
+  Workspace workspace{.is_trial = true};
   Call call{
       .node = &node, .inputs = {}, .outputs = {}, .workspace = &workspace};
   for (ValueId id : node.inputs) call.inputs.push_back(trial(id));

@@ -1,0 +1,12 @@
+// What libtorch knows about its operators, for nodes `torch_op`.
+#pragma once
+
+#include <memory>
+
+#include "braid/ops/foreign.h"
+
+namespace braid::runtime {
+
+std::unique_ptr<ForeignOps> torch_foreign_ops();
+
+}  // namespace braid::runtime
