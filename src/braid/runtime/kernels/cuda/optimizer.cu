@@ -20,6 +20,20 @@ struct alignas(sizeof(T) * kWidth) Pack {
   T at[kWidth];
 };
 
+// One access: a plain assignment is split by the compiler.
+template <class T, int kWidth>
+__device__ void store(T* to, const Pack<T, kWidth>& value) {
+  if constexpr (kWidth == 1) {
+    *to = value.at[0];
+  } else if constexpr (sizeof(T) == 4) {
+    __stwb(reinterpret_cast<float4*>(to),
+           make_float4(value.at[0], value.at[1], value.at[2], value.at[3]));
+  } else {
+    __stwb(reinterpret_cast<double2*>(to),
+           make_double2(value.at[0], value.at[1]));
+  }
+}
+
 template <class T>
 __device__ UpdateInputs inputs_of(const Update<T>& u, int64_t member) {
   UpdateInputs in;
@@ -54,9 +68,6 @@ __device__ void update_pack(const Update<T>& u, const Member<Rule, T>& m,
   auto load = [i](const T* x) {
     return *reinterpret_cast<const Packed*>(x + i);
   };
-  auto store = [i](T* x, const Packed& value) {
-    *reinterpret_cast<Packed*>(x + i) = value;
-  };
   Packed p = load(u.p), g = load(u.gradient), s[Rule::kStates] = {};
 #pragma unroll
   for (int k = 0; k < Rule::kStates; ++k) {
@@ -73,10 +84,10 @@ __device__ void update_pack(const Update<T>& u, const Member<Rule, T>& m,
       for (int k = 0; k < Rule::kStates; ++k) s[k].at[w] = one[k];
     }
   }
-  store(u.p_out, p);
+  store(u.p_out + i, p);
 #pragma unroll
   for (int k = 0; k < Rule::kStates; ++k) {
-    if (kHas >> k & 1) store(u.states_out[k], s[k]);
+    if (kHas >> k & 1) store(u.states_out[k] + i, s[k]);
   }
 }
 
