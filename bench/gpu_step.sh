@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds, checks training on a CUDA device against the CPU and writes a record:
 #   bench/gpu_step.sh [FILE]      default: bench/results/gpu_spine.txt
-# Errors are max |gpu - cpu| / max |cpu| of the worst tensor of the state after
-# five steps. Times are for information: small models, inputs made and copied
-# by the host in each step.
+# Errors are max |gpu - cpu| / max |cpu| of the worst tensor of the state. Times
+# are for information: small models, inputs made and copied by the host in each
+# step.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/lib.sh
@@ -16,17 +16,26 @@ logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 status=0
 
-# check NAME PROGRAM FILTER: runs tests and keeps their output.
+# check NAME SHARDS PROGRAM FILTER: runs tests in that many processes at once
+# and keeps their output.
 check() {
-  "build/tests/$2" --gtest_filter="$3" 2>&1 | tee "$logs/$1" || status=1
+  local shard pids=() pid
+  for ((shard = 0; shard < $2; ++shard)); do
+    GTEST_TOTAL_SHARDS=$2 GTEST_SHARD_INDEX=$shard \
+      "build/tests/$3" --gtest_filter="$4" >"$logs/$1.$shard" 2>&1 &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || status=1; done
+  cat "$logs/$1".* | grep -v 'Warning: ' | tee "$logs/$1"
 }
-check parity parity_tests 'ParityOnGpu*'
-check training e2e_cpp_tests 'Gpu*'
+check kernels 1 runtime_tests 'KernelTable*'
+check parity 8 parity_tests '*ParityOnGpu*'
+check training 1 e2e_cpp_tests 'Gpu*'
 
 # results NAME: the lines of a gtest log that say how it ended.
 results() { grep -E '^\[  (PASSED|SKIPPED|FAILED) ' "$logs/$1"; }
 # records KIND: what the tests wrote down.
-records() { sed -n "s/^record: $1 */  /p" "$logs/training"; }
+records() { sed -n "s/^record: $1 */  /p" "$logs/parity" "$logs/training"; }
 
 mkdir -p "$(dirname "$file")"
 {
@@ -42,14 +51,23 @@ print(f"torch     {torch.__version__}, CUDA {torch.version.cuda}, "
 PYTHON
   echo "compiler  $(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/nvcc \1/p'), $(c++ -dumpfullversion | sed 's/^/c++ /')"
   echo
-  echo "Every row of the parity table on the GPU"
+  echo "Every op has a kernel on the GPU"
+  results kernels
+  echo
+  echo "Every row of the parity table on the GPU against libtorch on the CPU (f32"
+  echo "within 1e-4, f64 within 1e-9), again with the same bits, and as an array of"
+  echo "three; rows left out have no kernel in libtorch for CUDA"
   results parity
+  records parity
   echo
   echo "Tests of training on the GPU"
   results training
   echo
   echo "State after five steps against the CPU (f32 within 1e-4, f64 within 1e-9)"
   records cpu
+  echo
+  echo "State after twenty steps of every optimizer (f32 within 1e-4, f64 within 1e-11)"
+  records update
   echo
   echo "Recorded steps against plain ones, bit by bit"
   records replay

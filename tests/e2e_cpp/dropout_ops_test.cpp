@@ -12,6 +12,7 @@
 #include "braid/ops/functions.h"
 #include "braid/passes/names.h"
 #include "braid/runtime/cpu_backend.h"
+#include "braid/runtime/kernels/cuda_backend.h"
 #include "braid/train/trainer.h"
 
 namespace braid {
@@ -66,10 +67,9 @@ struct Outcome {
 // One step with the given seeds; x is the same for all members. No member
 // axis unless asked for.
 Outcome run(const Shape& shape, double p, const Layer& layer, const Numbers& x,
-            const std::vector<int64_t>& seeds, bool as_array) {
-  static const runtime::KernelTable kernels = runtime::cpu_kernels();
+            const std::vector<int64_t>& seeds, bool as_array,
+            runtime::Backend& backend) {
   OpTable ops = standard_ops();
-  runtime::CpuBackend backend(kernels, {});
   train::TrainerOptions options{.optimizer = passes::make_optimizer("sgd")};
   if (as_array) options.members = static_cast<int64_t>(seeds.size());
   train::Trainer trainer(ops, make_graph(ops, shape, p, layer), backend,
@@ -89,6 +89,17 @@ Outcome run(const Shape& shape, double p, const Layer& layer, const Numbers& x,
   trainer.step([](int64_t, ValueId) -> const std::byte* { return nullptr; });
   result.y = numbers(trainer.executor().output("y"));
   return result;
+}
+
+const runtime::KernelTable& kernels() {
+  static const runtime::KernelTable table = runtime::cpu_kernels();
+  return table;
+}
+
+Outcome run(const Shape& shape, double p, const Layer& layer, const Numbers& x,
+            const std::vector<int64_t>& seeds, bool as_array) {
+  runtime::CpuBackend cpu(kernels(), {});
+  return run(shape, p, layer, x, seeds, as_array, cpu);
 }
 
 Numbers normals(const Shape& shape) {
@@ -230,6 +241,31 @@ TEST(Members, DrawWhatTheyDrawAlone) {
   expect_members_as_alone({4, 5, 3}, feature_alpha_dropout);
   expect_members_as_alone({2, 2, 5, 4}, attend);
   expect_members_as_alone({4, 3, 2}, recur);
+}
+
+void expect_equal_devices(const Shape& shape, const Layer& layer,
+                          runtime::Backend& gpu) {
+  Numbers x = normals(shape);
+  for (bool as_array : {false, true}) {
+    std::vector<int64_t> seeds{11, 12, 13};
+    if (!as_array) seeds.resize(1);
+    Outcome there = run(shape, 0.3, layer, x, seeds, as_array);
+    Outcome here = run(shape, 0.3, layer, x, seeds, as_array, gpu);
+    for (size_t i = 0; i < there.y.size(); ++i) {
+      EXPECT_NEAR(here.y[i], there.y[i], 1e-11);
+      EXPECT_NEAR(here.dx[i], there.dx[i], 1e-11);
+    }
+  }
+}
+
+TEST(GpuDropout, DrawsWhatTheCpuDraws) {
+  if (!runtime::has_cuda()) GTEST_SKIP() << "no CUDA device here";
+  auto gpu = runtime::make_cuda_backend(kernels(), {});
+  expect_equal_devices({5, 13}, dropout, *gpu);
+  expect_equal_devices({4, 5, 3}, feature_dropout, *gpu);
+  expect_equal_devices({4, 5}, alpha_dropout, *gpu);
+  expect_equal_devices({4, 5, 3}, feature_alpha_dropout, *gpu);
+  expect_equal_devices({2, 2, 5, 4}, attend, *gpu);
 }
 
 }  // namespace

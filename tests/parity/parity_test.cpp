@@ -3,7 +3,6 @@
 #include "braid/base/error.h"
 #include "braid/ops/op.h"
 #include "braid/runtime/cpu_backend.h"
-#include "braid/runtime/kernels/cuda_backend.h"
 #include "run_row.h"
 
 namespace braid::parity {
@@ -95,21 +94,6 @@ INSTANTIATE_TEST_SUITE_P(Rows, Parity,
                                           testing::Values(DType::kFloat64,
                                                           DType::kFloat32)),
                          row_name);
-
-// One test for all rows, so that a machine without a GPU skips one test.
-TEST(ParityOnGpu, EveryRowEqualsTheCpu) {
-  if (!runtime::has_cuda()) GTEST_SKIP() << "no CUDA device here";
-  auto gpu = runtime::make_cuda_backend(kernels(), {});
-  for (const Row& row : all_rows()) {
-    SCOPED_TRACE(row.op + " " + row.note);
-    for (DType dtype : {DType::kFloat64, DType::kFloat32}) {
-      Tensors inputs = random_inputs(row, dtype, 0);
-      auto got = run_braid(row, {inputs}, dtype, *gpu, false);
-      double limit = dtype == DType::kFloat64 ? 1e-9 : 1e-4;
-      expect_near(got[0], run_reference(row, inputs), limit);
-    }
-  }
-}
 
 // Forward ops that differentiate must have rows; a new op without one fails.
 TEST(ParityTable, CoversEveryDifferentiableOp) {

@@ -137,7 +137,9 @@ Results run_reference(const Row& row, const Tensors& inputs) {
     }
   }
   at::Tensor y = row.reference(leaves);
-  if (y.requires_grad()) (y * random_weights(row, inputs)).sum().backward();
+  if (y.requires_grad()) {
+    (y * random_weights(row, inputs).to(y.device())).sum().backward();
+  }
   Results results{{"y", y.detach()}};
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (!leaves[i].defined() || !leaves[i].is_floating_point()) continue;

@@ -19,6 +19,7 @@ Tensors random_inputs(const Row& row, DType dtype, int64_t seed);
 // Weights of the scalar whose gradient is taken: loss = sum(y * weights).
 at::Tensor random_weights(const Row& row, const Tensors& inputs);
 
+// On the device of the inputs.
 Results run_reference(const Row& row, const Tensors& inputs);
 
 // Runs the row in Braid for one model, or an array when more sets of inputs

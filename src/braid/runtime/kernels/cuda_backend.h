@@ -17,6 +17,10 @@ struct CudaOptions {
 // Whether a CUDA device can be used here.
 bool has_cuda();
 
+// Every kernel for tensors on a CUDA device; they run on its default stream.
+// Throws when this build has no CUDA.
+KernelTable cuda_kernels(int index);
+
 // Borrows the CPU kernels for updates on the host. Throws when there is no
 // device, or when this build has no CUDA.
 std::unique_ptr<Backend> make_cuda_backend(const KernelTable& cpu_kernels,

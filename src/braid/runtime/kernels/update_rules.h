@@ -26,7 +26,7 @@ struct SgdRule {
   T rate, momentum, keep, decay;
   bool first, uses_buffer, nesterov;
 
-  explicit SgdRule(const UpdateInputs& in)
+  BRAID_HOST_DEVICE explicit SgdRule(const UpdateInputs& in)
       : rate(static_cast<T>(in.value[0])),
         momentum(static_cast<T>(in.value[1])),
         keep(static_cast<T>(1 - in.value[2])),
@@ -54,7 +54,7 @@ struct AdamRule {
   static constexpr int kStates = kAlwaysDecoupled ? 2 : 3;
   T rate, add1, keep2, add2, root, eps, shrink, decay;
 
-  explicit AdamRule(const UpdateInputs& in) {
+  BRAID_HOST_DEVICE explicit AdamRule(const UpdateInputs& in) {
     double lr = in.value[0], beta1 = in.value[1], beta2 = in.value[2];
     bool decoupled = kAlwaysDecoupled || in.decoupled;
     rate = static_cast<T>(lr / (1 - std::pow(beta1, in.step)));
@@ -83,7 +83,7 @@ struct AdadeltaRule {
   static constexpr int kStates = 2;
   T rate, rho, add, eps, decay;
 
-  explicit AdadeltaRule(const UpdateInputs& in)
+  BRAID_HOST_DEVICE explicit AdadeltaRule(const UpdateInputs& in)
       : rate(static_cast<T>(in.value[0])),
         rho(static_cast<T>(in.value[1])),
         add(static_cast<T>(1 - in.value[1])),
@@ -105,7 +105,7 @@ struct AdagradRule {
   static constexpr int kStates = 1;
   T rate, eps, decay;
 
-  explicit AdagradRule(const UpdateInputs& in)
+  BRAID_HOST_DEVICE explicit AdagradRule(const UpdateInputs& in)
       : rate(static_cast<T>(in.value[0] / (1 + (in.step - 1) * in.value[1]))),
         eps(static_cast<T>(in.value[2])),
         decay(static_cast<T>(in.value[3])) {}
@@ -124,7 +124,7 @@ struct RmspropRule {
   T rate, alpha, add, eps, decay, momentum;
   bool uses_buffer;
 
-  explicit RmspropRule(const UpdateInputs& in)
+  BRAID_HOST_DEVICE explicit RmspropRule(const UpdateInputs& in)
       : rate(static_cast<T>(in.value[0])),
         alpha(static_cast<T>(in.value[1])),
         add(static_cast<T>(1 - in.value[1])),
@@ -152,7 +152,8 @@ struct RmspropRule {
 };
 
 // The momentum of NAdam at a step.
-inline double nadam_momentum(double beta1, double decay, double step) {
+BRAID_HOST_DEVICE inline double nadam_momentum(double beta1, double decay,
+                                               double step) {
   return beta1 * (1 - 0.5 * std::pow(0.96, step * decay));
 }
 
@@ -162,7 +163,7 @@ struct NadamRule {
   static constexpr int kStates = 2;
   T rate_g, rate_m, add1, keep2, add2, correction2, eps, shrink, decay;
 
-  explicit NadamRule(const UpdateInputs& in) {
+  BRAID_HOST_DEVICE explicit NadamRule(const UpdateInputs& in) {
     double lr = in.value[0], beta1 = in.value[1], beta2 = in.value[2];
     double mu = nadam_momentum(beta1, in.value[5], in.step);
     double next = nadam_momentum(beta1, in.value[5], in.step + 1);
@@ -195,7 +196,7 @@ struct RadamRule {
   T rate, add1, keep2, add2, eps, shrink, decay, adapt;
   bool is_known;
 
-  explicit RadamRule(const UpdateInputs& in) {
+  BRAID_HOST_DEVICE explicit RadamRule(const UpdateInputs& in) {
     double lr = in.value[0], beta1 = in.value[1], beta2 = in.value[2];
     double power = std::pow(beta2, in.step);
     double most = 2 / (1 - beta2) - 1;
@@ -230,7 +231,7 @@ struct LionRule {
   static constexpr int kStates = 1;
   T rate, keep1, add1, keep2, add2, shrink;
 
-  explicit LionRule(const UpdateInputs& in)
+  BRAID_HOST_DEVICE explicit LionRule(const UpdateInputs& in)
       : rate(static_cast<T>(in.value[0])),
         keep1(static_cast<T>(in.value[1])),
         add1(static_cast<T>(1 - in.value[1])),

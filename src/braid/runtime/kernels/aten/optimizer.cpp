@@ -1,7 +1,7 @@
-// What optimizers need beside their update rules. Hyper-parameters are f64 [B];
-// `lift` brings them to the parameter's type and rank.
-#include "braid/base/error.h"
-#include "braid/ops/update_kinds.h"
+// What optimizers need beside their updates, which are kernels of each device.
+// Nothing here asks a device for a number, so all of it can be recorded.
+// Hyper-parameters are f64 [B]; `lift` brings them to the parameter's type and
+// rank.
 #include "braid/runtime/kernels/aten/bind.h"
 
 namespace braid::runtime {
@@ -46,7 +46,8 @@ void ema_update(Bound& b) {
 }
 
 void sum_squares(Bound& b) {
-  at::Tensor x = b.in[0].reshape({std::max<int64_t>(b.members(), 1), -1});
+  int64_t sets = std::max<int64_t>(b.members(), 1);
+  at::Tensor x = b.in[0].reshape({sets, b.in[0].numel() / sets});
   b.out[0].copy_(x.to(at::kDouble).square().sum(-1).view(b.out[0].sizes()));
 }
 
@@ -66,13 +67,6 @@ void add_aten_optimizer(KernelTable& table, at::Device device) {
   auto add = [&](const char* op, Body body) {
     table.add(op, aten_kernel(device, std::move(body)));
   };
-  // Updates themselves are kernels of each device.
-  for (const UpdateKind& kind : update_kinds()) {
-    table.add(kind.op(), [](const Call& call) -> Run {
-      fail_usage("[kernels] op '{}' has no kernel on this device",
-                 call.node->op);
-    });
-  }
   add("nadam_product", nadam_product);
   add("clip_value", clip_value);
   add("ema_update", ema_update);

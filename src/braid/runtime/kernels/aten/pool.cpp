@@ -52,6 +52,48 @@ void max_pool(Bound& b) {
   }
 }
 
+// Every window of x[N, C, ...] laid out: [N, C, outputs..., elements], with
+// `fill` beyond the borders.
+at::Tensor windows(const Window& w, at::Tensor x, const at::Tensor& y,
+                   int64_t fill) {
+  auto dims = static_cast<int64_t>(w.kernel.size());
+  Ints reach, pads;
+  for (int64_t d = dims - 1; d >= 0; --d) {
+    auto at = static_cast<size_t>(d);
+    reach.insert(reach.begin(), w.dilation[at] * (w.kernel[at] - 1) + 1);
+    int64_t span = (y.size(d + 2) - 1) * w.stride[at] + reach[0];
+    pads.push_back(w.padding[at]);
+    pads.push_back(span - w.padding[at] - x.size(d + 2));
+  }
+  x = at::constant_pad_nd(x, pads, fill);
+  for (int64_t d = 0; d < dims; ++d) {
+    auto at = static_cast<size_t>(d);
+    x = x.unfold(d + 2, reach[at], w.stride[at]);
+  }
+  for (int64_t d = 0; d < dims; ++d) {
+    x = x.slice(2 + dims + d, 0, std::nullopt,
+                w.dilation[static_cast<size_t>(d)]);
+  }
+  return x.flatten(2 + dims);
+}
+
+// For CUDA, where libtorch has no such kernel.
+void max_pool_integers(Bound& b) {
+  Window w(b.attrs());
+  at::Tensor x = lifted(b.in[0]), y = lifted(b.out[0]);
+  if (y.numel() == 0) return;
+  int64_t lowest = std::numeric_limits<int64_t>::lowest();
+  auto [most, at] = windows(w, x.to(at::kLong), y, lowest).max(-1, true);
+  Shape map(x.sizes().begin(), x.sizes().end());
+  map[0] = map[1] = 1;
+  at::Tensor places = windows(
+      w, at::arange(c10::multiply_integers(map), at.options()).view(map), y, 0);
+  Shape all(y.sizes().begin(), y.sizes().end());
+  all.push_back(places.size(-1));
+  y.copy_(most.squeeze(-1));
+  lifted(b.out[1]).copy_(places.expand(all).gather(-1, at).squeeze(-1));
+}
+
 void max_pool_backward(Bound& b) {
   Window w(b.attrs());
   at::Tensor dx = lifted(b.out[0]), dy = lifted(b.in[0]).contiguous();
@@ -233,7 +275,10 @@ void add_aten_pool(KernelTable& table, at::Device device) {
     };
     // In one and two dimensions windows of a fixed size gather gradients.
     bool scatters = cuda && dims == 3;
-    add("max_pool", "", max_pool);
+    add("max_pool", "", [cuda](Bound& b) {
+      bool integers = cuda && !b.in[0].is_floating_point();
+      integers ? max_pool_integers(b) : max_pool(b);
+    });
     add("max_pool", "_backward",
         scatters ? max_pool_backward_in_order : max_pool_backward);
     add("avg_pool", "", [](Bound& b) {

@@ -40,6 +40,13 @@ void set_exact_math() {
   context.setBenchmarkCuDNN(false);
 }
 
+KernelTable kernels_on(c10::DeviceIndex index, cudaStream_t stream) {
+  KernelTable table;
+  add_aten_kernels(table, at::Device(at::kCUDA, index));
+  add_cuda_kernels(table, index, stream);
+  return table;
+}
+
 // An operand without elements may begin at the very end of its memory, and
 // must still be known to CUDA.
 size_t with_end(int64_t bytes) { return static_cast<size_t>(bytes) + 1; }
@@ -123,10 +130,8 @@ CudaBackend::CudaBackend(const KernelTable& cpu_kernels, ComputeStream compute,
     : Backend(fmt::format("cuda:{}", +compute.index()), limit_bytes),
       cpu_kernels_(cpu_kernels),
       compute_(std::move(compute)),
-      name_(fmt::format("cuda:{}", +compute_.index())) {
-  add_aten_kernels(kernels_, at::Device(at::kCUDA, compute_.index()));
-  add_cuda_kernels(kernels_, compute_.index(), this->compute().get());
-}
+      name_(fmt::format("cuda:{}", +compute_.index())),
+      kernels_(kernels_on(compute_.index(), this->compute().get())) {}
 
 CudaBackend::~CudaBackend() { CudaBackend::synchronize(); }
 
@@ -339,6 +344,10 @@ int64_t program_limit(const CudaOptions& options, int64_t blas_bytes) {
 }  // namespace
 
 bool has_cuda() { return device_count() > 0; }
+
+KernelTable cuda_kernels(int index) {
+  return kernels_on(static_cast<c10::DeviceIndex>(index), nullptr);
+}
 
 std::unique_ptr<Backend> make_cuda_backend(const KernelTable& cpu_kernels,
                                            const CudaOptions& options) {

@@ -3,6 +3,7 @@
 // empty or of another type to the general kernel.
 #include "braid/runtime/kernels/cuda/cuda_kernels.h"
 
+#include "braid/ops/update_kinds.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cuda/cuda_handles.h"
 
@@ -46,9 +47,23 @@ bool fits(const Call& c, const Tensor& main) {
          std::all_of(c.outputs.begin(), c.outputs.end(), is_plain);
 }
 
-// An update's other operands are slots; its gradient may be strided.
-bool fits_update(const Call& c, const Tensor& main) {
-  return is_float(main) && sets_of(c) <= cuda::kMaxMembers;
+// A mean over rows with a class each, all classes alike; the class weights
+// would be input `weight`.
+bool is_plain_mean(const Call& c, const Tensor& target, size_t weight) {
+  return target.dtype == DType::kInt64 && !c.has(weight) &&
+         (!c.attrs().has("reduction") || c.attrs().text("reduction") == "mean");
+}
+
+bool fits_cross_entropy(const Call& c, const Tensor& logits) {
+  return fits(c, logits) && is_plain_mean(c, c.in(1), 2);
+}
+
+bool fits_cross_entropy_backward(const Call& c, const Tensor& logits) {
+  return fits(c, logits) && is_plain_mean(c, c.in(2), 5);
+}
+
+int64_t ignored_target(const Call& c) {
+  return c.attrs().integer_or("ignore_index", -100);
 }
 
 void check_launch(const char* kernel) {
@@ -82,66 +97,72 @@ Run prepare_dropout(const Call& c, const Place& place) {
   };
 }
 
-// Launches an update; a strided gradient is packed in scratch first.
-template <class T, class Update>
-Run launch_update(const Call& c, const Place& place, Update update,
-                  void (*launch)(const Update&, cudaStream_t)) {
-  if (update.count == 0) return [] {};
-  if (c.in(1).contiguous()) {
-    return [=] {
-      launch(update, place.stream);
-      check_launch("update");
-    };
+// Layout makes all operands of updates row-major; anything else is our bug.
+void check_update(const Call& c) {
+  bool rows = std::all_of(c.inputs.begin(), c.inputs.end(), is_plain) &&
+              std::all_of(c.outputs.begin(), c.outputs.end(), is_plain);
+  if (rows && is_float(c.in(0)) && sets_of(c) <= cuda::kMaxMembers) return;
+  fail_usage(
+      "[{}] the CUDA kernel takes row-major f32 or f64 of up to {} members, "
+      "got {} {} of {}, gradient {}",
+      c.node->op, cuda::kMaxMembers, dtype_name(c.in(0).dtype),
+      shape_text(c.in(0).shape), sets_of(c),
+      c.in(1).contiguous() ? "row-major" : "strided");
+}
+
+unsigned states_of(const Call& c, const UpdateKind& kind) {
+  unsigned has = 0;
+  for (size_t k = 0; k < kind.states.size(); ++k) {
+    has |= static_cast<unsigned>(c.has(2 + k)) << k;
   }
-  return [=, gradient = bind(c.in(1), place.device)] {
-    at::Tensor packed = gradient.contiguous();
-    Update now = update;
-    now.gradient = packed.data_ptr<T>();
-    launch(now, place.stream);
+  return has;
+}
+
+// Outputs of missing states are missing too, so they are counted along.
+template <class T>
+cuda::Update<T> update_of(const Call& c, const UpdateKind& kind) {
+  cuda::Update<T> u{};
+  u.p_out = c.out(0).as<T>();
+  u.p = c.in(0).as<T>();
+  u.gradient = c.in(1).as<T>();
+  size_t output = 1;
+  for (size_t k = 0; k < kind.states.size(); ++k) {
+    if (!c.has(2 + k)) continue;
+    u.states[k] = c.in(2 + k).as<T>();
+    u.states_out[k] = c.out(output++).as<T>();
+  }
+  u.step = c.in(kind.step_input()).as<int64_t>();
+  for (size_t i = 0; i < kind.values.size(); ++i) {
+    u.values[i] = c.in(kind.value_input(i)).as<double>();
+  }
+  if (kind.has_extra) u.extra = pointer<double>(c, kind.extra_input());
+  u.scale = pointer<double>(c, kind.scale_input());
+  u.keep = pointer<double>(c, kind.keep_input());
+  u.nesterov = c.attrs().flag_or("nesterov", false);
+  u.decoupled = c.attrs().flag_or("decoupled", false);
+  u.members = sets_of(c);
+  u.count = c.in(0).numel() / u.members;
+  return u;
+}
+
+template <class T>
+Run prepare_update(const Call& c, const UpdateKind& kind, const Place& place) {
+  auto launch = cuda::find_update<T>(kind.name, states_of(c, kind));
+  if (!launch) {
+    fail_usage("[{}] there is no CUDA kernel for these states", c.node->op);
+  }
+  return [u = update_of<T>(c, kind), launch, place] {
+    launch(u, place.stream);
     check_launch("update");
   };
 }
 
-template <class T>
-Run prepare_sgd(const Call& c, const Place& place) {
-  cuda::Sgd<T> s{.p_out = c.out(0).as<T>(),
-                 .buffer_out = c.has(2) ? c.out(1).as<T>() : nullptr,
-                 .p = c.in(0).as<T>(),
-                 .gradient = c.in(1).as<T>(),
-                 .buffer = pointer<T>(c, 2),
-                 .step = c.in(3).as<int64_t>(),
-                 .lr = c.in(4).as<double>(),
-                 .momentum = c.in(5).as<double>(),
-                 .dampening = c.in(6).as<double>(),
-                 .weight_decay = c.in(7).as<double>(),
-                 .scale = pointer<double>(c, 8),
-                 .keep = pointer<double>(c, 9),
-                 .nesterov = c.attrs().flag("nesterov"),
-                 .members = sets_of(c),
-                 .count = c.in(0).numel() / sets_of(c)};
-  return launch_update<T>(c, place, s, cuda::launch_sgd<T>);
-}
-
-template <class T>
-Run prepare_adamw(const Call& c, const Place& place) {
-  cuda::Adamw<T> a{.p_out = c.out(0).as<T>(),
-                   .m_out = c.out(1).as<T>(),
-                   .v_out = c.out(2).as<T>(),
-                   .p = c.in(0).as<T>(),
-                   .gradient = c.in(1).as<T>(),
-                   .m = c.in(2).as<T>(),
-                   .v = c.in(3).as<T>(),
-                   .step = c.in(4).as<int64_t>(),
-                   .lr = c.in(5).as<double>(),
-                   .beta1 = c.in(6).as<double>(),
-                   .beta2 = c.in(7).as<double>(),
-                   .eps = c.in(8).as<double>(),
-                   .weight_decay = c.in(9).as<double>(),
-                   .scale = pointer<double>(c, 10),
-                   .keep = pointer<double>(c, 11),
-                   .members = sets_of(c),
-                   .count = c.in(0).numel() / sets_of(c)};
-  return launch_update<T>(c, place, a, cuda::launch_adamw<T>);
+Run update(const Call& c, const UpdateKind& kind, const Place& place) {
+  check_update(c);
+  if (c.in(0).numel() == 0) return [] {};
+  return c.in(0).dtype == DType::kFloat64
+             ? prepare_update<double>(c, kind, place)
+             : prepare_update<float>(c, kind, place);
 }
 
 template <class T>
@@ -174,6 +195,7 @@ Run prepare_cross_entropy(const Call& c, const Place& place) {
                           .logits = c.in(0).as<T>(),
                           .target = c.in(1).as<int64_t>(),
                           .smoothing = static_cast<T>(smoothing),
+                          .ignored = ignored_target(c),
                           .members = sets_of(c),
                           .rows = c.in(1).numel() / sets_of(c),
                           .classes = c.in(0).shape.back()};
@@ -196,6 +218,7 @@ Run prepare_cross_entropy_backward(const Call& c, const Place& place) {
                                   .number = c.in(4).as<T>(),
                                   .target = c.in(2).as<int64_t>(),
                                   .smoothing = static_cast<T>(smoothing),
+                                  .ignored = ignored_target(c),
                                   .members = sets_of(c),
                                   .rows = c.in(2).numel() / sets_of(c),
                                   .classes = c.in(1).shape.back()};
@@ -242,14 +265,11 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"sgd_update", 0, fits_update, prepare_sgd<float>, prepare_sgd<double>},
-    {"adamw_update", 0, fits_update, prepare_adamw<float>,
-     prepare_adamw<double>},
     {"sum_squares", 0, fits, prepare_sum_squares<float>,
      prepare_sum_squares<double>},
-    {"cross_entropy_loss", 0, fits, prepare_cross_entropy<float>,
+    {"cross_entropy_loss", 0, fits_cross_entropy, prepare_cross_entropy<float>,
      prepare_cross_entropy<double>},
-    {"cross_entropy_loss_backward", 1, fits,
+    {"cross_entropy_loss_backward", 1, fits_cross_entropy_backward,
      prepare_cross_entropy_backward<float>,
      prepare_cross_entropy_backward<double>},
     {"layer_norm_backward", 1, fits, prepare_layer_norm_backward<float>,
@@ -276,6 +296,11 @@ void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream) {
           bool is_double = call.in(row.main).dtype == DType::kFloat64;
           return (is_double ? row.in_double : row.in_float)(call, place);
         });
+  }
+  for (const UpdateKind& kind : update_kinds()) {
+    table.add(kind.op(), [&kind, place](const Call& call) {
+      return update(call, kind, place);
+    });
   }
   table.add("dropout",
             [place](const Call& call) { return dropout(call, place); });

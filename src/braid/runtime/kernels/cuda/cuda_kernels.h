@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <string_view>
 
 namespace braid::runtime {
 
@@ -36,30 +37,28 @@ struct Dropout {
 template <class T>
 void launch_dropout(const Dropout<T>& d, cudaStream_t stream);
 
-// Updates of [B, count]; outputs may be their inputs. `scale` (of gradients),
-// `keep` (0: the member stays as it is) and the momentum buffer may be null.
+// The update of one parameter [B, count]; outputs may lie in the place of
+// inputs. States and values that are missing are null, as are `extra`, `scale`
+// (of gradients) and `keep` (0: the member stays as it is). `values` are those
+// of UpdateKind, in its order.
+inline constexpr int kMaxStates = 3, kMaxValues = 8;
 template <class T>
-struct Sgd {
-  T *p_out, *buffer_out;
-  const T *p, *gradient, *buffer;
-  const int64_t* step;
-  const double *lr, *momentum, *dampening, *weight_decay, *scale, *keep;
-  bool nesterov;
+struct Update {
+  T *p_out, *states_out[kMaxStates];
+  const T *p, *gradient, *states[kMaxStates];
+  const int64_t* step;                 // [B]
+  const double* values[kMaxValues];    // [B] each
+  const double *extra, *scale, *keep;  // [B]
+  bool nesterov, decoupled;
   int64_t members, count;
 };
 template <class T>
-void launch_sgd(const Sgd<T>& s, cudaStream_t stream);
+using UpdateLauncher = void (*)(const Update<T>&, cudaStream_t);
 
+// The launcher of a kind of optimizer whose states are those with a bit in
+// `has`; null when there is none.
 template <class T>
-struct Adamw {
-  T *p_out, *m_out, *v_out;
-  const T *p, *gradient, *m, *v;
-  const int64_t* step;
-  const double *lr, *beta1, *beta2, *eps, *weight_decay, *scale, *keep;
-  int64_t members, count;
-};
-template <class T>
-void launch_adamw(const Adamw<T>& a, cudaStream_t stream);
+UpdateLauncher<T> find_update(std::string_view kind, unsigned has);
 
 // sum[B] of x[B, count]^2, in an order that depends on count alone.
 // `partial` has sum_squares_blocks(count) numbers per member.
@@ -68,8 +67,8 @@ template <class T>
 void launch_sum_squares(double* sum, double* partial, const T* x,
                         int64_t members, int64_t count, cudaStream_t stream);
 
-// logits[B * R, C]; targets of ignore_index do not count, those outside the
-// classes give NaN. `row_loss` is scratch of B * R numbers.
+// Mean over rows of logits[B * R, C]; targets equal to `ignored` do not count,
+// others outside the classes give NaN. `row_loss` is scratch of B * R numbers.
 template <class T>
 struct CrossEntropy {
   T *loss, *total, *number;  // [B], logsumexp [B * R], [B]
@@ -77,6 +76,7 @@ struct CrossEntropy {
   const T* logits;
   const int64_t* target;  // [B * R]
   T smoothing;
+  int64_t ignored;
   int64_t members, rows, classes;
 };
 template <class T>
@@ -89,6 +89,7 @@ struct CrossEntropyBackward {
   const T *dy, *logits, *total, *number;
   const int64_t* target;
   T smoothing;
+  int64_t ignored;
   int64_t members, rows, classes;
 };
 template <class T>

@@ -6,18 +6,17 @@
 namespace braid::runtime::cuda {
 namespace {
 
-constexpr int64_t kIgnoreIndex = -100;
 constexpr int kRowsPerBlock = kThreads / kWarp;
 
-// Other negative targets mean class 0, as on the CPU.
-__device__ int64_t class_of(int64_t target) { return target < 0 ? 0 : target; }
+__device__ bool is_class(int64_t target, int64_t classes) {
+  return target >= 0 && target < classes;
+}
 
 template <class T>
 __device__ T row_loss(const CrossEntropy<T>& c, const T* logits, int64_t target,
                       T total, T sum) {
-  int64_t at = class_of(target);
-  if (at >= c.classes) return static_cast<T>(NAN);
-  T loss = total - logits[at];
+  if (!is_class(target, c.classes)) return static_cast<T>(NAN);
+  T loss = total - logits[target];
   if (c.smoothing == 0) return loss;
   T mean = sum / static_cast<T>(c.classes);
   return loss * (1 - c.smoothing) + (total - mean) * c.smoothing;
@@ -36,12 +35,12 @@ __global__ void row_kernel(CrossEntropy<T> c) {
   }
   most = warp_max(most);
   sum = warp_sum(sum);
-  // NaN passes max unseen, but not the sums.
-  T shift = isfinite(most) ? most : T(0);
+  // NaN passes max unseen, but not the sum; infinite logits make NaN, as on
+  // the CPU.
   for (int64_t i = lane; i < c.classes; i += kWarp) {
-    exps += exp(logits[i] - shift);
+    exps += exp(logits[i] - most);
   }
-  T total = log(warp_sum(exps)) + shift;
+  T total = log(warp_sum(exps)) + most;
   if (lane != 0) return;
   c.total[row] = total;
   c.row_loss[row] = row_loss(c, logits, c.target[row], total, sum);
@@ -52,7 +51,7 @@ __global__ void mean_kernel(CrossEntropy<T> c) {
   int64_t base = blockIdx.x * c.rows;
   double sum = 0, number = 0;
   for (int64_t i = threadIdx.x; i < c.rows; i += kThreads) {
-    if (c.target[base + i] == kIgnoreIndex) continue;
+    if (c.target[base + i] == c.ignored) continue;
     sum += static_cast<double>(c.row_loss[base + i]);
     number += 1;
   }
@@ -69,11 +68,15 @@ __global__ void backward_kernel(CrossEntropyBackward<T> c, int64_t count) {
   if (i >= count) return;
   int64_t row = i / c.classes, column = i - row * c.classes;
   int64_t target = c.target[row], member = row / c.rows;
+  if (target == c.ignored) {
+    c.dx[i] = 0;
+    return;
+  }
   T gradient =
       exp(c.logits[i] - c.total[row]) - c.smoothing / static_cast<T>(c.classes);
-  if (column == class_of(target)) gradient -= 1 - c.smoothing;
-  T factor = target == kIgnoreIndex ? T(0) : c.dy[member] / c.number[member];
-  c.dx[i] = gradient * factor;
+  if (column == target) gradient -= 1 - c.smoothing;
+  if (!is_class(target, c.classes)) gradient = static_cast<T>(NAN);
+  c.dx[i] = gradient * (c.dy[member] / c.number[member]);
 }
 
 }  // namespace

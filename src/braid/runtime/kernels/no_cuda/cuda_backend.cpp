@@ -4,14 +4,24 @@
 
 namespace braid::runtime {
 
-bool has_cuda() { return false; }
+namespace {
 
-std::unique_ptr<Backend> make_cuda_backend(const KernelTable&,
-                                           const CudaOptions& options) {
+[[noreturn]] void fail_without_cuda(int index) {
   fail_world(
       "[device] cuda:{} is not available: this build has no CUDA\n"
       "HINT: use --device cpu, or build with a CUDA build of torch and nvcc",
-      options.index);
+      index);
+}
+
+}  // namespace
+
+bool has_cuda() { return false; }
+
+KernelTable cuda_kernels(int index) { fail_without_cuda(index); }
+
+std::unique_ptr<Backend> make_cuda_backend(const KernelTable&,
+                                           const CudaOptions& options) {
+  fail_without_cuda(options.index);
 }
 
 }  // namespace braid::runtime
