@@ -76,4 +76,35 @@ std::string shape_text(const Shape& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
+std::optional<Strides> view_strides(const Shape& shape, const Strides& strides,
+                                    const Shape& target) {
+  if (num_elements(shape) == 0) return contiguous_strides(target);
+  Strides result(target.size());
+  auto t = static_cast<int64_t>(target.size()) - 1;
+  auto at = [](const auto& list, int64_t i) {
+    return list[static_cast<size_t>(i)];
+  };
+  auto s = static_cast<int64_t>(shape.size()) - 1;
+  while (s >= 0) {
+    int64_t run = at(shape, s);  // elements of one gapless run
+    int64_t step = at(strides, s);
+    while (s > 0 && (at(shape, s - 1) == 1 || run == 1 ||
+                     at(strides, s - 1) == run * step)) {
+      --s;
+      if (run == 1) step = at(strides, s);
+      run *= at(shape, s);
+    }
+    int64_t covered = 1;
+    while (t >= 0 && (covered < run || at(target, t) == 1)) {
+      result[static_cast<size_t>(t)] = covered * step;
+      covered *= at(target, t);
+      --t;
+    }
+    if (covered != run) return std::nullopt;
+    --s;
+  }
+  for (; t >= 0; --t) result[static_cast<size_t>(t)] = 1;
+  return result;
+}
+
 }  // namespace braid

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,5 +31,10 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, const char* where);
 
 // "[4, 3]"
 std::string shape_text(const Shape& shape);
+
+// Strides of `target` over memory of (shape, strides), if there are any: each
+// run of target sizes must cover a run of source sizes without gaps.
+std::optional<Strides> view_strides(const Shape& shape, const Strides& strides,
+                                    const Shape& target);
 
 }  // namespace braid

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "braid/base/error.h"
 #include "braid/passes/names.h"
 
 namespace braid::models {
@@ -112,14 +113,22 @@ Var position_table(Graph& graph, DType dtype, int64_t length, int64_t columns,
   return parameter(graph, name, dtype, {length, columns}, Init::normal(0.02));
 }
 
-Var dropout(Var x, double p, std::string_view name) {
-  Graph& graph = *x.graph;
-  PathScope scope(graph, name);
-  Var rate = scalar(graph, passes::hyper_slot(graph.path() + ".p"),
-                    DType::kFloat64, Role::kHyper, p);
+Draw draw(Graph& graph, double p) {
+  std::string name = passes::hyper_slot(graph.path() + ".p");
+  for (int n = 2;; ++n) {
+    SlotId known = graph.find_slot(name);
+    if (known == kNone || graph.slot(known).init == Init::constant(p)) break;
+    name = passes::hyper_slot(fmt::format("{}.p{}", graph.path(), n));
+  }
+  Var rate = scalar(graph, name, DType::kFloat64, Role::kHyper, p);
   Var seed = scalar(graph, passes::kSeedSlot, DType::kInt64, Role::kCounter, 0);
   Var step = scalar(graph, passes::kStepSlot, DType::kInt64, Role::kCounter, 0);
-  return apply("dropout", {x, rate, seed, step, micro_index(graph)});
+  return {rate, seed, step, micro_index(graph)};
+}
+
+Var dropout(Var x, double p, std::string_view name) {
+  PathScope scope(*x.graph, name);
+  return braid::dropout(x, draw(*x.graph, p));
 }
 
 }  // namespace braid::models

@@ -31,7 +31,11 @@ Var embedding(Var indices, int64_t entries, int64_t columns,
 Var position_table(Graph& graph, DType dtype, int64_t length, int64_t columns,
                    std::string_view name = "pos");
 
-// p is a hyper-parameter of the member: slot hyper/<path>.p.
+// What a random op at the present path draws from. p is a hyper-parameter of
+// the member: slot hyper/<path>.p; a layer with two rates has .p2 as well.
+Draw draw(Graph& graph, double p);
+
+// Dropout with a rate of its own, as above.
 Var dropout(Var x, double p, std::string_view name);
 
 }  // namespace braid::models

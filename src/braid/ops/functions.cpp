@@ -109,6 +109,8 @@ Var cast(Var x, DType dtype) {
   return apply("to", {x}, {{"dtype", std::string(dtype_name(dtype))}});
 }
 
+Var detach(Var x) { return apply("detach", {x}); }
+
 Var full_like(Var like, Shape shape, double value) {
   return apply("full", {like}, {{"shape", std::move(shape)}, {"value", value}});
 }

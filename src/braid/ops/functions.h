@@ -176,6 +176,9 @@ Var cat(const std::vector<Var>& xs, int64_t dim);
 // The same values in another type; gradients flow between float types.
 Var cast(Var x, DType dtype);
 
+// The same value; no gradient flows through it.
+Var detach(Var x);
+
 // A constant, typed and on the graph of `like`.
 Var full_like(Var like, Shape shape, double value);
 

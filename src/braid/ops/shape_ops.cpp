@@ -20,39 +20,6 @@ std::vector<ValueType> reshape_shape(const NodeView& v) {
   return {{v.dtype(0), shape}};
 }
 
-// Strides of `target` over memory of (shape, strides), if there are any: each
-// run of target sizes must cover a run of source sizes without gaps.
-std::optional<Strides> view_strides(const Shape& shape, const Strides& strides,
-                                    const Shape& target) {
-  if (num_elements(shape) == 0) return contiguous_strides(target);
-  Strides result(target.size());
-  auto t = static_cast<int64_t>(target.size()) - 1;
-  auto at = [](const auto& list, int64_t i) {
-    return list[static_cast<size_t>(i)];
-  };
-  auto s = static_cast<int64_t>(shape.size()) - 1;
-  while (s >= 0) {
-    int64_t run = at(shape, s);  // elements of one gapless run
-    int64_t step = at(strides, s);
-    while (s > 0 && (at(shape, s - 1) == 1 || run == 1 ||
-                     at(strides, s - 1) == run * step)) {
-      --s;
-      if (run == 1) step = at(strides, s);
-      run *= at(shape, s);
-    }
-    int64_t covered = 1;
-    while (t >= 0 && (covered < run || at(target, t) == 1)) {
-      result[static_cast<size_t>(t)] = covered * step;
-      covered *= at(target, t);
-      --t;
-    }
-    if (covered != run) return std::nullopt;
-    --s;
-  }
-  for (; t >= 0; --t) result[static_cast<size_t>(t)] = 1;
-  return result;
-}
-
 std::optional<View> reshape_view(const NodeView& v) {
   auto strides =
       view_strides(v.shape(0), v.value(0).strides, v.attrs().ints("shape"));
@@ -271,6 +238,15 @@ void add_shape_ops(OpTable& table) {
              .vjp = [](VjpContext& c) { c.give(0, c.grad(0)); },
              .array = array_pointwise,
              .trait = "pointwise"});
+  table.add({.name = "detach",
+             .summary = "the same value; no gradient flows through it",
+             .shape = shape_like_first,
+             .vjp = no_gradient,
+             .array = array_pointwise,
+             .trait = "pointwise",
+             .view = [](const NodeView& v) -> std::optional<View> {
+               return View{v.value(0).strides, v.value(0).offset};
+             }});
   table.add(
       {.name = "to",
        .summary = "the same values in another type",

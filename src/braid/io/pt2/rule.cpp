@@ -54,11 +54,15 @@ bool RuleContext::is_tensor(std::string_view name) const {
   return found && found->kind == Kind::kTensor;
 }
 
-TensorId RuleContext::id_of(const Argument& argument) const {
+TensorId RuleContext::id_of(const Argument& argument) {
   auto bound = scope_.names.find(argument.text);
   if (argument.kind != Kind::kTensor || bound == scope_.names.end() ||
-      !std::holds_alternative<TensorId>(bound->second)) {
+      std::holds_alternative<Scalar>(bound->second)) {
     fail_usage("'{}' is no tensor", argument.text);
+  }
+  // A parameter is read where it is used first: that layer owns it.
+  if (const Pending* pending = std::get_if<Pending>(&bound->second)) {
+    bound->second = tensors_.add(braid::read(graph(), pending->slot));
   }
   return std::get<TensorId>(bound->second);
 }

@@ -16,7 +16,10 @@ namespace braid::io::pt2 {
 
 // What a name stands for while a graph is read.
 using Scalar = Number;
-using Binding = std::variant<TensorId, Scalar>;
+struct Pending {  // a slot that nobody has read yet
+  SlotId slot;
+};
+using Binding = std::variant<TensorId, Scalar, Pending>;
 
 // Names of one graph and what they stand for.
 struct Scope {
@@ -91,7 +94,7 @@ class RuleContext {
 
   const Argument* find(std::string_view name) const;
   Scalar scalar_of(const Argument& argument) const;
-  TensorId id_of(const Argument& argument) const;
+  TensorId id_of(const Argument& argument);
   Var read(const Argument& argument) { return tensors_.read(id_of(argument)); }
   Tensors& all_tensors() { return tensors_; }
 

@@ -1,0 +1,58 @@
+// Import: a .pt2 file of torch.export becomes a forward graph and the contents
+// of its slots.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "braid/io/file.h"
+#include "braid/io/pt2/exported.h"
+#include "braid/io/pt2/rule.h"
+#include "braid/ops/foreign.h"
+
+namespace braid::io::pt2 {
+
+// A loss over an output of the model and a further input.
+struct NamedLoss {
+  std::string kind;    // "cross_entropy", "mse", "l1", "bce_with_logits", "nll"
+  std::string output;  // a name or a number; empty: the first output
+  std::string target;  // the further input
+};
+
+struct ImportOptions {
+  Form form = Form::kTrain;
+  // Types of inputs as they will be given: sizes that the file leaves open.
+  std::map<std::string, ValueType> inputs = {};
+  std::optional<NamedLoss> loss = {};  // else the first scalar output
+  // Outputs beside the loss, by name or number.
+  std::vector<std::string> outputs = {};
+};
+
+// Where the first content of a slot lies.
+struct SlotContent {
+  SlotId slot;
+  Bytes storage;    // the whole storage, in the mapped file
+  Strides strides;  // of the slot's elements in it
+  int64_t offset = 0;
+};
+
+struct Imported {
+  Graph graph;  // with an output "loss"
+  std::vector<SlotContent> contents;
+  std::shared_ptr<const MappedFile> file;  // keeps the contents
+};
+
+// Blocks until the graph is read; weights stay in the file. Throws one
+// std::invalid_argument with everything that is wrong.
+Imported import_pt2(const OpTable& ops, const std::filesystem::path& path,
+                    const ForeignOps& foreign,
+                    const ImportOptions& options = {});
+
+// The row-major bytes of a content.
+std::vector<std::byte> packed(const SlotContent& content, const Slot& slot);
+
+}  // namespace braid::io::pt2
