@@ -37,9 +37,13 @@ def clip_value(value):
     return lambda parameters: torch.nn.utils.clip_grad_value_(parameters, value)
 
 
-def train(twin, inputs, make_optimizer, steps, accumulate=1, clip=None):
-    """Plain PyTorch training of a twin on the same batch at every step."""
+def train(twin, inputs, make_optimizer, steps, accumulate=1, clip=None, follow=None):
+    """Plain PyTorch training of a twin on the same batch at every step.
+
+    `follow(optimizer)` gives what is called with the loss after each step.
+    """
     optimizer = make_optimizer(twin.parameters())
+    after_step = follow(optimizer) if follow else lambda loss: None
     run = Run()
     parts = {name: t.chunk(accumulate) for name, t in inputs.items()}
     for _ in range(steps):
@@ -55,6 +59,7 @@ def train(twin, inputs, make_optimizer, steps, accumulate=1, clip=None):
         if clip is not None:
             clip(twin.parameters())
         optimizer.step()
+        after_step(total)
     run.state = {name: t.detach().clone() for name, t in twin.state_dict().items()}
     return run
 

@@ -7,6 +7,7 @@ from braid_run import run_members, run_step, save
 from measure import train
 
 STEPS = 200
+LIMIT = 1e-11
 SIZES = {"features": 6, "hidden": 10, "layers": 1, "classes": 3}
 BETAS = {"beta1": 0.85, "beta2": 0.98}
 
@@ -70,6 +71,16 @@ CASES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def exact_scalars():
+    """torch keeps NAdam's product of momenta in the default dtype: in float32 it
+    moves parameters by 1.3e-9 in 200 steps, in float64 they answer nudges of one
+    unit in the last place with 1e-15."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
 @pytest.fixture(name="files")
 def make_files(tmp_path):
     torch.manual_seed(3)
@@ -91,10 +102,9 @@ def test_optimizer_follows_torch_for_200_steps(files, name):
     got = run_step("mlp(hidden=10,layers=1,classes=3)", folder / "inputs.safetensors", STEPS,
                    kind, values, folder / "out", init=folder / "init.safetensors", threads=1)
     want = train(twin, inputs, with_betas(torch_kind, values), STEPS)
-    # Rounding grows over 200 steps of a training that is not linear.
-    assert far(torch.tensor(got.losses), torch.tensor(want.losses)) < 1e-8
+    assert far(torch.tensor(got.losses), torch.tensor(want.losses)) < LIMIT
     for parameter, tensor in want.state.items():
-        assert far(got.state[parameter], tensor) < 1e-8, parameter
+        assert far(got.state[parameter], tensor) < LIMIT, parameter
 
 
 KINDS = ["adam", "adadelta", "adagrad", "rmsprop", "nadam", "radam", "lion"]

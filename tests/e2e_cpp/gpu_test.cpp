@@ -59,6 +59,22 @@ TEST_F(Gpu, GradientsOfMicroBatchesAddUpAsOnTheCpu) {
   EXPECT_LE(gap(here, there).size, 1e-9);
 }
 
+// Rates change between replays of one recorded step.
+TEST_F(Gpu, ScheduledRatesReachReplayedSteps) {
+  Setting setting{"mlp", DType::kFloat64, 3};
+  TrainerOptions how = options(setting);
+  for (const char* text :
+       {"exponential(gamma=0.8)", "plateau(patience=0,threshold=0.5)",
+        "cosine(steps=9,warmup=3)"}) {
+    how.schedules.push_back(passes::parse_schedule(text));
+  }
+  runtime::CpuBackend cpu(kernels(), {});
+  Training here(setting, gpu(), how), there(setting, cpu, how);
+  here.run(12);
+  there.run(12);
+  EXPECT_LE(gap(here, there).size, 1e-9);
+}
+
 double seconds_of(Training& training, int64_t steps) {
   auto start = std::chrono::steady_clock::now();
   training.run(steps);

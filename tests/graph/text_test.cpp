@@ -18,6 +18,10 @@ const char* const kSample =
 slot "fc.weight" f32[5, 3] parameter uniform(-0.25, 0.25)
 slot "bn.mean" f32[4] buffer constant(0.0) members=2 alias="x" alias="y" frozen
 slot "m" bf16[] optimizer normal(0.0, 1e-05)
+slot "t" f64[2] parameter trunc_normal(0.0, 1.0, -2.0, inf)
+slot "k" f32[5, 3] parameter kaiming_uniform(0.5, 1.0)
+slot "q" f32[5, 3] parameter orthogonal(2.0)
+slot "d" f32[5, 3, 3] parameter dirac()
 input %0 "x" f32[4, 3]
 input %1 "mask" bool[4] strides[2] offset=1
 %2: f32[5, 3] = read "fc.weight" @"fc"
@@ -68,7 +72,7 @@ TEST_F(TextTest, SlotsComeBackWhole) {
                     .dtype = DType::kInt64,
                     .shape = {2, 0},
                     .role = role,
-                    .init = {Init::Kind::kConstant, 0.1, 0.2},
+                    .init = {Init::Kind::kTruncNormal, 0.1, 0.2, 0.3, 0.4},
                     .trainable = role != Role::kBuffer,
                     .members = 3});
   }
@@ -315,6 +319,9 @@ const Hostile kHostile[] = {
     {"slot \"v\" f32[] buffer guess(0.0)", "unknown initialisation \"guess\""},
     {"slot \"v\" f32[] buffer uniform(0.0)", "expected ','"},
     {"slot \"v\" f32[] buffer constant()", "expected a number"},
+    {"slot \"v\" f32[] buffer constant(0.0, 1.0)", "expected ')'"},
+    {"slot \"v\" f32[2] parameter xavier_normal(1.0)",
+     "xavier_normal does not fit the shape [2]"},
     {"slot \"v\" f32[] buffer constant(0.0) members=-1", "members -1"},
     {"slot \"v\" f32[4611686018427387904] buffer constant(0.0)",
      "impossible shape"},

@@ -180,5 +180,84 @@ TEST(OptimizerPass, NeedsSomethingToTrain) {
       std::invalid_argument);
 }
 
+TEST(OptimizerPass, GroupsHaveValuesOfTheirOwn) {
+  Optimizer optimizer = make_optimizer("sgd");
+  add_group(optimizer, {"a", {{"lr", 0.5}}});
+  add_group(optimizer, {"*", {{"momentum", 0.9}}});
+  EXPECT_TRUE(optimizer.has("momentum"));
+  StepGraph step = step_of(optimizer);
+  EXPECT_EQ(slot_of(step.graph, "hyper/lr:a").init, Init::constant(0.5));
+  EXPECT_EQ(slot_of(step.graph, "hyper/momentum:*").init, Init::constant(0.9));
+}
+
+TEST(OptimizerPass, GroupsThatCannotBeAreRefused) {
+  auto problem = [](const ParameterGroup& group) -> std::string {
+    try {
+      Optimizer optimizer = with("sgd", {{"clip_norm", 1}, {"ema_decay", 0.5}});
+      add_group(optimizer, group);
+      step_of(optimizer);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(problem({"a", {{"lr", 1}}}), "");
+  EXPECT_EQ(problem({"idel", {{"lr", 1}}}),
+            "[optimizer] no parameter fits 'idel'\n"
+            "HINT: the nearest is 'idle'");
+  EXPECT_EQ(problem({"a", {{"momentun", 1}}}),
+            "[optimizer] group 'a': sgd has no value 'momentun' for a group\n"
+            "HINT: did you mean 'momentum'?");
+  // These look at all parameters at once.
+  EXPECT_NE(problem({"a", {{"clip_norm", 1}}}), "");
+  EXPECT_NE(problem({"a", {{"ema_decay", 0.1}}}), "");
+}
+
+TEST(OptimizerPass, GroupsWithMomentaOfTheirOwnHaveTheirProduct) {
+  Optimizer optimizer = make_optimizer("nadam");
+  add_group(optimizer, {"a", {{"beta1", 0.5}}});
+  add_group(optimizer, {"b", {{"lr", 0.5}}});
+  StepGraph step = step_of(optimizer);
+  EXPECT_NE(step.graph.find_slot("optimizer/mu_product"), kNone);
+  EXPECT_NE(step.graph.find_slot("optimizer/mu_product/beta1:a"), kNone);
+}
+
+// What the user sets and what updates read are two slots.
+TEST(OptimizerPass, ScheduledRatesLeaveTheirBaseAlone) {
+  Optimizer optimizer = make_optimizer("sgd");
+  add_group(optimizer, {"a", {{"lr", 0.5}}});
+  StepGraph plain = step_of(optimizer);
+  EXPECT_EQ(plain.graph.find_slot("schedule/lr"), kNone);
+  optimizer.scheduled = true;
+  StepGraph step = step_of(optimizer, 3);
+  EXPECT_EQ(step.graph.find_slot(kPlateauSlot), kNone);
+  for (const char* name : {"lr", "lr:a"}) {
+    EXPECT_EQ(slot_of(step.graph, schedule_slot(name)).role, Role::kCounter);
+    SlotId base = step.graph.find_slot(hyper_slot(name));
+    EXPECT_NE(base, kNone);
+    for (const Node& node : step.graph.nodes()) EXPECT_NE(node.slot, base);
+  }
+  optimizer.plateau = true;
+  step = step_of(optimizer, 3);
+  EXPECT_EQ(slot_of(step.graph, kPlateauSlot).stored_shape(),
+            (Shape{3, kPlateauNumbers}));
+}
+
+TEST(OptimizerPass, FreezesAndInitialisesByPattern) {
+  Graph graph = micro_part().graph;
+  freeze(graph, {"a", "i*"});
+  EXPECT_FALSE(slot_of(graph, "a").trainable);
+  EXPECT_TRUE(slot_of(graph, "b").trainable);
+  EXPECT_FALSE(slot_of(graph, "idle").trainable);
+  initialise(graph, "?", Init::normal(2));
+  EXPECT_EQ(slot_of(graph, "b").init, Init::normal(2));
+  EXPECT_EQ(slot_of(graph, "idle").init, Init::constant(1));
+  EXPECT_THROW(freeze(graph, {"c"}), std::invalid_argument);
+  EXPECT_THROW(initialise(graph, "c", {}), std::invalid_argument);
+  // No fans in a vector.
+  EXPECT_THROW(initialise(graph, "a", {Init::Kind::kXavierNormal, 1}),
+               std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace braid::passes

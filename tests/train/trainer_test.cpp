@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <span>
 
+#include "braid/passes/names.h"
 #include "braid/runtime/cpu_backend.h"
 #include "mixing_device.h"
 #include "passes/model_steps.h"
@@ -209,6 +211,69 @@ TEST(Trainer, NeedsAForwardGraphWithALoss) {
               Trainer(table(), none, backend, options());
             }).find("no output 'loss'"),
             std::string::npos);
+}
+
+TrainerOptions scheduled(std::vector<std::string> texts) {
+  TrainerOptions made = options(static_cast<int64_t>(texts.size()));
+  for (const std::string& text : texts) {
+    made.schedules.push_back(passes::parse_schedule(text));
+  }
+  return made;
+}
+
+TEST(Trainer, EachMemberHasTheRateOfItsOwnStep) {
+  runtime::CpuBackend backend(kernels(), {});
+  Trainer trainer(table(), forward(), backend,
+                  scheduled({"linear(steps=4)", "step(step_size=2)"}));
+  trainer.initialise({1, 2});
+  trainer.set_hyper(0, "lr", 0.5);
+  auto& state = trainer.state();
+  int64_t late = 1;
+  state.write_member(state.find(passes::kStepSlot), 1,
+                     std::as_bytes(std::span(&late, 1)));
+  take_step(trainer);
+  EXPECT_EQ(number_at(state, "schedule/lr", 0), 0.5);
+  EXPECT_EQ(number_at(state, "schedule/lr", 1), 1e-3);
+  take_step(trainer);
+  EXPECT_EQ(number_at(state, "schedule/lr", 0), 0.375);
+  EXPECT_EQ(number_at(state, "schedule/lr", 1), 1e-4);
+  EXPECT_EQ(number_at(state, "hyper/lr", 0), 0.5);
+  // A new base counts at once, and the schedule goes on.
+  trainer.set_hyper(0, "lr", 1);
+  take_step(trainer);
+  EXPECT_EQ(number_at(state, "schedule/lr", 0), 0.5);
+}
+
+TEST(Trainer, GroupsHaveScheduledRates) {
+  runtime::CpuBackend backend(kernels(), {});
+  TrainerOptions made = options();
+  made.schedules = {passes::parse_schedule("linear(steps=4)")};
+  passes::add_group(made.optimizer, {"*.bias", {{"lr", 0.5}}});
+  Trainer trainer(table(), forward(), backend, made);
+  trainer.initialise({1});
+  take_step(trainer);
+  take_step(trainer);
+  EXPECT_EQ(number_at(trainer.state(), "schedule/lr", 0), 1e-3 * 0.75);
+  EXPECT_EQ(number_at(trainer.state(), "schedule/lr:*.bias", 0), 0.375);
+}
+
+TEST(Trainer, WithoutSchedulesThereIsNothingOfThem) {
+  runtime::CpuBackend backend(kernels(), {});
+  Trainer trainer(table(), forward(), backend, options(2));
+  trainer.initialise({1, 2});
+  EXPECT_EQ(trainer.state().find("schedule/lr"), kNone);
+  int64_t version = trainer.state().version();
+  take_step(trainer);
+  EXPECT_EQ(trainer.state().version(), version);
+}
+
+TEST(Trainer, SchedulesAreOnePerMember) {
+  runtime::CpuBackend backend(kernels(), {});
+  TrainerOptions made = scheduled({"constant", "constant"});
+  made.members = 3;
+  EXPECT_EQ(problem_of<std::invalid_argument>(
+                [&] { Trainer(table(), forward(), backend, made); }),
+            "[schedule] expected 3 schedules, got 2");
 }
 
 }  // namespace

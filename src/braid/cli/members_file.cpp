@@ -17,6 +17,15 @@ int64_t read_seed(const YamlFile& file, const YAML::Node& node,
   return *seed;
 }
 
+passes::Schedule read_schedule(const YamlFile& file, const YAML::Node& node,
+                               const std::string& text) {
+  try {
+    return passes::parse_schedule(text);
+  } catch (const std::invalid_argument& error) {
+    file.fail(node, error.what());
+  }
+}
+
 MemberEntry read_member(const YamlFile& file, const YAML::Node& map,
                         int64_t seed) {
   MemberEntry member{.seed = seed};
@@ -32,6 +41,8 @@ MemberEntry read_member(const YamlFile& file, const YAML::Node& map,
       member.init = path(text);
     } else if (key == "inputs") {
       member.inputs = path(text);
+    } else if (key == "schedule") {
+      member.schedule = read_schedule(file, node, text);
     } else {
       member.settings.push_back({key, text, "[members] " + file.place(node)});
     }
@@ -42,7 +53,8 @@ MemberEntry read_member(const YamlFile& file, const YAML::Node& map,
 }  // namespace
 
 const std::vector<std::string>& member_keys() {
-  static const std::vector<std::string> keys{"seed", "init", "inputs"};
+  static const std::vector<std::string> keys{"seed", "init", "inputs",
+                                             "schedule"};
   return keys;
 }
 

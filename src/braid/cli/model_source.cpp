@@ -4,10 +4,12 @@
 #include <filesystem>
 
 #include "braid/base/error.h"
+#include "braid/graph/init.h"
 #include "braid/graph/text.h"
 #include "braid/models/models.h"
 #include "braid/ops/update_kinds.h"
 #include "braid/passes/names.h"
+#include "braid/passes/schedule.h"
 
 namespace braid::cli {
 namespace {
@@ -29,6 +31,18 @@ std::string words_of(const char* title, const std::vector<Row>& rows) {
     words += fmt::format("{} {}", words.back() == ':' ? "" : ",", row.name);
   }
   return words;
+}
+
+// A signature and below it what it means; long ones go on in another line.
+std::string entry_of(std::string signature, const std::string& summary) {
+  constexpr size_t kWidth = 78;
+  for (size_t begin = 0; signature.size() - begin > kWidth;) {
+    size_t comma = signature.rfind(',', begin + kWidth);
+    if (comma == signature.npos || comma <= begin) break;
+    signature.insert(comma + 1, "\n    ");
+    begin = comma + 2;
+  }
+  return fmt::format("\n  {}\n      {}", signature, summary);
 }
 
 // An input as a model declares it: "x[batch, features] float".
@@ -179,6 +193,22 @@ std::string models_in_words() {
 
 std::string optimizers_in_words() {
   return words_of("Optimizers", update_kinds());
+}
+
+std::string schedules_in_words() {
+  std::string words = "Schedules, any with warmup=N,warmup_factor=0:";
+  for (const passes::ScheduleKind& kind : passes::schedule_kinds()) {
+    words += entry_of(passes::signature_text(kind), kind.summary);
+  }
+  return words;
+}
+
+std::string initialisers_in_words() {
+  std::string words = "Initialisers:";
+  for (const InitKind& kind : init_kinds()) {
+    words += entry_of(signature_text(kind), kind.summary);
+  }
+  return words;
 }
 
 std::string inputs_in_words(const std::string& text, const Graph& forward) {

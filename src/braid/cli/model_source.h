@@ -22,9 +22,12 @@ struct ModelHints {
 Graph load_model(const OpTable& ops, const std::string& text,
                  const ModelHints& hints);
 
-// "Models: mlp, lenet, ..." and the same of optimizers.
+// "Models: mlp, lenet, ..." and the same of optimizers, and, one per line, of
+// schedules and initialisers.
 std::string models_in_words();
 std::string optimizers_in_words();
+std::string schedules_in_words();
+std::string initialisers_in_words();
 
 // Inputs in words, for hints: "x[batch, features] float, y[batch] i64".
 std::string inputs_in_words(const std::string& text, const Graph& forward);

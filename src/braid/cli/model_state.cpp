@@ -5,6 +5,7 @@
 
 #include "braid/base/error.h"
 #include "braid/base/rng.h"
+#include "braid/passes/names.h"
 
 namespace braid::cli {
 namespace {
@@ -48,6 +49,20 @@ std::string problem_of(const io::SafetensorsFile& file, const Slot& slot) {
     }
   }
   return {};
+}
+
+// The model's tensors, each with the content of the slot that stands for it.
+template <class Source>
+TensorList collect(const runtime::State& state, int64_t member,
+                   const Source& source) {
+  TensorList list;
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    const Slot& slot = state.slots()[i];
+    if (!is_of_model(slot)) continue;
+    list.add_slot(slot, slot.shape,
+                  state.read_member(source(static_cast<SlotId>(i)), member));
+  }
+  return list;
 }
 
 }  // namespace
@@ -110,14 +125,15 @@ void TensorList::add_slot(const Slot& slot, Shape shape,
 }
 
 TensorList member_state(const runtime::State& state, int64_t member) {
-  TensorList list;
-  for (size_t i = 0; i < state.slots().size(); ++i) {
-    const Slot& slot = state.slots()[i];
-    if (!is_of_model(slot)) continue;
-    list.add_slot(slot, slot.shape,
-                  state.read_member(static_cast<SlotId>(i), member));
-  }
-  return list;
+  return collect(state, member, [](SlotId slot) { return slot; });
+}
+
+TensorList member_average(const runtime::State& state, int64_t member) {
+  return collect(state, member, [&](SlotId slot) {
+    const std::string& name = state.slots()[static_cast<size_t>(slot)].name;
+    SlotId average = state.find(passes::state_slot("ema", name));
+    return average == kNone ? slot : average;
+  });
 }
 
 }  // namespace braid::cli

@@ -52,4 +52,8 @@ class TensorList {
 // Parameters and buffers of one member.
 TensorList member_state(const runtime::State& state, int64_t member);
 
+// The same with averaged weights where there are some: parameters that are not
+// trained, and buffers, are as they are.
+TensorList member_average(const runtime::State& state, int64_t member);
+
 }  // namespace braid::cli

@@ -6,6 +6,7 @@
 #include "braid/base/error.h"
 #include "braid/base/text.h"
 #include "braid/cli/numbers.h"
+#include "braid/graph/init.h"
 #include "braid/ops/update_kinds.h"
 #include "braid/passes/names.h"
 
@@ -108,6 +109,42 @@ Setting parse_setting(const std::string& text) {
   }
   return {text.substr(0, equals), text.substr(equals + 1),
           "[set] --set " + text};
+}
+
+GroupSetting parse_group(const std::string& text) {
+  std::string where = "[group] --group '" + text + "'";
+  size_t colon = text.rfind(':');
+  if (colon == text.npos || colon == 0) {
+    fail_usage("{} cannot be read\nHINT: write --group 'PATTERN: NAME=VALUE'",
+               where);
+  }
+  GroupSetting group{text.substr(0, colon), {}};
+  std::string rest = text.substr(colon + 1);
+  std::erase(rest, ' ');
+  for (size_t from = 0; from <= rest.size();) {
+    size_t end = std::min(rest.find(',', from), rest.size());
+    std::string item = rest.substr(from, end - from);
+    size_t equals = item.find('=');
+    if (equals == item.npos || equals == 0) {
+      fail_usage("{}: '{}' is no NAME=VALUE", where, item);
+    }
+    group.values.push_back(
+        {item.substr(0, equals), item.substr(equals + 1), where});
+    from = end + 1;
+  }
+  return group;
+}
+
+InitSetting parse_init_setting(const std::string& text) {
+  size_t equals = text.find('=');
+  size_t open = text.find('(');
+  if (equals == text.npos || equals == 0 || open < equals) {
+    fail_usage(
+        "[init] cannot read '--init-weights {}'\n"
+        "HINT: write --init-weights 'PATTERN=xavier_uniform(gain=1)'",
+        text);
+  }
+  return {text.substr(0, equals), parse_init(text.substr(equals + 1))};
 }
 
 KnownValues::KnownValues(const passes::Optimizer& optimizer,

@@ -22,6 +22,20 @@ struct Setting {
 // "lr=1e-3"
 Setting parse_setting(const std::string& text);
 
+// "*.bias: weight_decay=0, lr=1e-4"
+struct GroupSetting {
+  std::string pattern;
+  std::vector<Setting> values;
+};
+GroupSetting parse_group(const std::string& text);
+
+// "*.weight=orthogonal(gain=2)"
+struct InitSetting {
+  std::string pattern;
+  Init init;
+};
+InitSetting parse_init_setting(const std::string& text);
+
 class KnownValues {
  public:
   // Values of the optimizer, and those of the model: "drop.0.p" for one layer,

@@ -29,6 +29,13 @@ void declare(CLI::App& app, StepOptions& o) {
   add("--optimizer", o.optimizer, "NAME", "Kind, see below");
   add("--set", o.set, "NAME=VALUE", "A value: lr=1e-3; may be repeated")
       ->allow_extra_args(false);
+  add("--schedule", o.schedule, "TEXT", "Of the learning rate, see below");
+  add("--group", o.group, "TEXT", "As '*.bias: lr=0.1'; may be repeated")
+      ->allow_extra_args(false);
+  add("--freeze", o.freeze, "PATTERN", "Not trained; may be repeated")
+      ->allow_extra_args(false);
+  add("--init-weights", o.init_weights, "TEXT", "As '*.weight=orthogonal'")
+      ->allow_extra_args(false);
   add("--out", o.out, "DIR", "Where to write, and to go on when stopped");
   add("--members", o.members, "FILE", "YAML: trains all members as one array");
   add("--init", o.init, "FILE", "Initial parameters and buffers");
@@ -45,9 +52,10 @@ void declare(CLI::App& app, StepOptions& o) {
   add("--checkpoint-every", o.checkpoint_every, "K", "Steps (never)")
       ->check(check_whole);
   app.footer(
-      fmt::format("{}\n{}\n"
+      fmt::format("{}\n{}\n{}\n{}\n"
                   "Files are safetensors where nothing else is said.\n",
-                  models_in_words(), optimizers_in_words()));
+                  models_in_words(), optimizers_in_words(),
+                  schedules_in_words(), initialisers_in_words()));
 }
 
 // "4 segments: 3 keep, 1 recompute"

@@ -120,6 +120,41 @@ void check_switch(const KnownValues& known, const Setting& setting) {
              setting.where, setting.name, setting.name, setting.text);
 }
 
+void add_groups(const StepOptions& o, const KnownValues& known,
+                passes::Optimizer& optimizer) {
+  for (const std::string& text : o.group) {
+    GroupSetting setting = parse_group(text);
+    passes::ParameterGroup group{setting.pattern, {}};
+    for (const Setting& value : setting.values) {
+      group.values[value.name] = known.read(value);
+    }
+    passes::add_group(optimizer, group);
+  }
+}
+
+// What is trained, and how it begins.
+void prepare_parameters(const StepOptions& o, Graph& forward) {
+  for (const std::string& text : o.init_weights) {
+    InitSetting setting = parse_init_setting(text);
+    passes::initialise(forward, setting.pattern, setting.init);
+  }
+  passes::freeze(forward, o.freeze);
+}
+
+// One per member, or none when nobody asks for any.
+std::vector<passes::Schedule> read_schedules(
+    const StepOptions& o, const std::vector<MemberEntry>& entries) {
+  auto has_own = [](const MemberEntry& e) { return e.schedule.has_value(); };
+  if (o.schedule.empty() && std::ranges::none_of(entries, has_own)) return {};
+  passes::Schedule shared;
+  if (!o.schedule.empty()) shared = passes::parse_schedule(o.schedule);
+  std::vector<passes::Schedule> schedules;
+  for (const MemberEntry& entry : entries) {
+    schedules.push_back(entry.schedule.value_or(shared));
+  }
+  return schedules;
+}
+
 // Reads --set and the members' settings; completes `optimizer`.
 std::vector<JobMember> read_values(const StepOptions& o, const Graph& forward,
                                    const std::vector<MemberEntry>& entries,
@@ -135,6 +170,7 @@ std::vector<JobMember> read_values(const StepOptions& o, const Graph& forward,
       base.values.emplace_back(setting.name, value);
     }
   }
+  add_groups(o, known, optimizer);
   std::vector<JobMember> members;
   for (const MemberEntry& entry : entries) {
     JobMember& member = members.emplace_back(base);
@@ -159,6 +195,12 @@ std::string optimizer_text(const passes::Optimizer& optimizer) {
   }
   for (const std::string& flag : optimizer.flags) text += " " + flag;
   if (optimizer.skip_nonfinite) text += " skip_nonfinite";
+  for (const passes::ParameterGroup& group : optimizer.groups) {
+    text += fmt::format(" '{}':", group.pattern);
+    for (const auto& [name, value] : group.values) {
+      text += fmt::format(" {}={}", name, value);
+    }
+  }
   return text;
 }
 
@@ -176,6 +218,9 @@ Json arguments_json(const StepJob& job) {
   Json members = Json::array();
   for (const JobMember& member : job.members) {
     members.push_back(member_json(member));
+  }
+  for (size_t k = 0; k < job.trainer.schedules.size(); ++k) {
+    members[k]["schedule"] = passes::schedule_text(job.trainer.schedules[k]);
   }
   return {{"format", 1},
           {"model", hex(stable_hash(print_graph(job.forward)))},
@@ -209,12 +254,14 @@ StepJob read_job(const OpTable& ops, const StepOptions& o) {
                   .micro_batches = o.accumulate});
   check_inputs(forward, inputs, o.accumulate,
                "the model takes " + inputs_in_words(o.model, forward));
+  prepare_parameters(o, forward);
   std::vector<JobMember> members = read_values(o, forward, entries, optimizer);
   for (size_t k = 0; k < members.size(); ++k) {
     members[k].init = files.init(entries[k].init);
     if (members[k].init) members[k].init->check(forward.slots());
   }
   train::TrainerOptions trainer{.optimizer = std::move(optimizer),
+                                .schedules = read_schedules(o, entries),
                                 .micro_batches = o.accumulate,
                                 .threads = read_threads(o.threads)};
   if (!o.members.empty()) {

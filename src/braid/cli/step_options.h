@@ -12,8 +12,12 @@ struct StepOptions {
   std::string model;      // built-in name with sizes, or a graph file
   std::string inputs;     // safetensors file
   std::string optimizer;  // kind
-  std::vector<std::string> set = {};  // NAME=VALUE
-  std::string members;                // YAML file; empty: one model
+  std::vector<std::string> set = {};     // NAME=VALUE
+  std::string schedule;                  // of the learning rate; empty: none
+  std::vector<std::string> group = {};   // PATTERN: NAME=VALUE, ...
+  std::vector<std::string> freeze = {};  // patterns
+  std::vector<std::string> init_weights = {};  // PATTERN=INITIALISER
+  std::string members;                         // YAML file; empty: one model
   std::string plan;   // YAML file; empty: chosen to fit the limit
   std::string init;   // safetensors file; empty: by the seed
   std::string dtype;  // f32, f64; empty: as the inputs

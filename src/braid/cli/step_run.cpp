@@ -116,6 +116,9 @@ void StepRun::write_results() const {
                               losses_json(record_.losses[k]).dump() + "\n");
     io::write_safetensors(folder / "state.safetensors",
                           member_state(trainer_.state(), member).tensors());
+    if (!job_.trainer.optimizer.average) continue;
+    io::write_safetensors(folder / "ema.safetensors",
+                          member_average(trainer_.state(), member).tensors());
   }
 }
 

@@ -25,12 +25,25 @@ enum class Role {
 std::string_view role_name(Role role);
 
 // How a slot begins. Random kinds are keyed by the member's seed and the
-// slot's name, never by order of creation.
+// slot's name, never by order of creation. Named kinds are those of
+// torch.nn.init.
 struct Init {
-  enum class Kind { kConstant, kUniform, kNormal };
+  enum class Kind {
+    kConstant,
+    kUniform,
+    kNormal,
+    kTruncNormal,
+    kXavierUniform,
+    kXavierNormal,
+    kKaimingUniform,
+    kKaimingNormal,
+    kOrthogonal,
+    kEye,
+    kDirac,
+  };
   Kind kind = Kind::kConstant;
-  double a = 0;  // the constant, the lower bound, or the mean
-  double b = 0;  // the upper bound or the standard deviation
+  // Values in the order of the kind's row in init_kinds().
+  double a = 0, b = 0, c = 0, d = 0;
 
   static Init constant(double value) { return {Kind::kConstant, value, 0}; }
   static Init uniform(double bound) { return {Kind::kUniform, -bound, bound}; }

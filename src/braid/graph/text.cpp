@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "braid/graph/init.h"
 #include "braid/graph/text_tokens.h"
 
 namespace braid {
@@ -100,9 +101,10 @@ void GraphPrinter::put_slot(const Slot& slot) {
 }
 
 void GraphPrinter::put_init(const Init& init) {
-  put("{}({}", init_name(init.kind), number_text(init.a));
-  if (init.kind != Init::Kind::kConstant || init.b != 0) {
-    put(", {}", number_text(init.b));
+  const InitKind& kind = init_kind(init.kind);
+  put("{}(", kind.name);
+  for (size_t i = 0; i < kind.values.size(); ++i) {
+    put("{}{}", i > 0 ? ", " : "", number_text(init.*kind.values[i].place));
   }
   put(")");
 }

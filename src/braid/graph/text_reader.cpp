@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "braid/base/bytes.h"
+#include "braid/graph/init.h"
 #include "braid/graph/text.h"
 #include "braid/graph/text_tokens.h"
 #include "braid/graph/verify.h"
@@ -21,8 +22,6 @@ constexpr size_t kMaxAttrs = 1 << 10;
 
 constexpr Role kRoles[] = {Role::kParameter, Role::kBuffer,  Role::kOptimizer,
                            Role::kGradient,  Role::kCounter, Role::kHyper};
-constexpr Init::Kind kInits[] = {Init::Kind::kConstant, Init::Kind::kUniform,
-                                 Init::Kind::kNormal};
 constexpr Phase kPhases[] = {Phase::kForward, Phase::kBackward, Phase::kUpdate};
 
 // A value as its line describes it.
@@ -122,21 +121,21 @@ Role read_role(TokenReader& in) {
   in.fail("unknown role {} of a slot", shown(in.word()));
 }
 
-Init::Kind read_init_kind(TokenReader& in) {
-  for (Init::Kind kind : kInits) {
-    if (in.take_word(init_name(kind))) return kind;
+const InitKind& read_init_kind(TokenReader& in) {
+  for (const InitKind& kind : init_kinds()) {
+    if (in.take_word(kind.name)) return kind;
   }
   in.fail("unknown initialisation {}", shown(in.word()));
 }
 
-// constant(a), uniform(low, high), normal(mean, std)
+// constant(a), uniform(low, high), trunc_normal(mean, std, a, b)
 Init read_init(TokenReader& in) {
-  Init init{read_init_kind(in)};
+  const InitKind& kind = read_init_kind(in);
+  Init init{kind.kind};
   in.expect('(');
-  init.a = in.number();
-  if (init.kind != Init::Kind::kConstant || in.peek() == ',') {
-    in.expect(',');
-    init.b = in.number();
+  for (size_t i = 0; i < kind.values.size(); ++i) {
+    if (i > 0) in.expect(',');
+    init.*kind.values[i].place = in.number();
   }
   in.expect(')');
   return init;
@@ -151,6 +150,8 @@ void GraphReader::read_slot(TokenReader& in) {
   slot.shape = std::move(type.shape);
   slot.role = read_role(in);
   slot.init = read_init(in);
+  std::string problem = init_problem(slot.init, slot.shape);
+  if (!problem.empty()) in.fail("{}", problem);
   read_slot_options(in, slot);
   if (slot.members < 0 || !type_fits({slot.dtype, slot.stored_shape()})) {
     in.fail("impossible number of members {}", slot.members);

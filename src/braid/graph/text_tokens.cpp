@@ -98,15 +98,6 @@ std::string attr_text(const Attr& attr) {
   return shape_text(std::get<Ints>(attr));
 }
 
-std::string_view init_name(Init::Kind kind) {
-  switch (kind) {
-    case Init::Kind::kConstant: return "constant";
-    case Init::Kind::kUniform: return "uniform";
-    case Init::Kind::kNormal: return "normal";
-  }
-  return "";
-}
-
 std::string shown(std::string_view text) {
   constexpr size_t kLongest = 60;
   if (text.size() <= kLongest) return quoted_text(text);

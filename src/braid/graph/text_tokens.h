@@ -24,9 +24,6 @@ std::string number_text(double number);
 
 std::string attr_text(const Attr& attr);
 
-// "constant", "uniform", "normal"
-std::string_view init_name(Init::Kind kind);
-
 // Reads one line from left to right, spaces and a final comment aside.
 // Borrows the line. Everything throws "[graph text] line N: ..." when the
 // text is not as asked.

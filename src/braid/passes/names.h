@@ -20,6 +20,16 @@ inline std::string hyper_slot(std::string_view name) {
   return "hyper/" + std::string(name);
 }
 
+// What schedules make of a rate: "schedule/lr", which updates then read in
+// place of "hyper/lr".
+inline std::string schedule_slot(std::string_view name) {
+  return "schedule/" + std::string(name);
+}
+
+// What reduce-on-plateau remembers of a member: the fields of Plateau.
+inline constexpr const char* kPlateauSlot = "schedule/plateau";
+inline constexpr int kPlateauNumbers = 5;
+
 // Optimizer state of a parameter: "optimizer/exp_avg/fc1.weight".
 inline std::string state_slot(std::string_view kind, std::string_view name) {
   return "optimizer/" + std::string(kind) + "/" + std::string(name);

@@ -1,6 +1,9 @@
 #include "braid/passes/optimizer.h"
 
+#include <algorithm>
+
 #include "braid/base/text.h"
+#include "braid/graph/init.h"
 #include "braid/ops/functions.h"
 #include "braid/ops/update_kinds.h"
 #include "braid/passes/names.h"
@@ -25,6 +28,23 @@ bool needs_state(const UpdateKind& kind, const Optimizer& optimizer,
   return true;
 }
 
+bool is_rate(const std::string& value) {
+  return value == "lr" || value.starts_with("lr:");
+}
+
+// A pattern that fits nothing is a mistake.
+void check_fits(const Graph& graph, const std::string& pattern,
+                std::string_view part) {
+  std::vector<std::string> known;
+  for (const Slot& slot : graph.slots()) {
+    if (slot.role != Role::kParameter) continue;
+    if (fits_pattern(slot.name, pattern)) return;
+    known.push_back(slot.name);
+  }
+  fail_usage("[{}] no parameter fits '{}'\nHINT: the nearest is '{}'", part,
+             pattern, nearest_name(pattern, known));
+}
+
 // Adds the slots and nodes of one update part.
 class UpdateBuilder {
  public:
@@ -41,20 +61,18 @@ class UpdateBuilder {
   void build() {
     graph_.set_phase(Phase::kUpdate);
     leave_segments();
-    for (const auto& [name, value] : optimizer_.hyper) {
-      hyper_[name] = read(graph_, number_slot(hyper_slot(name), value));
-    }
+    for (const auto& [name, value] : optimizer_.hyper) add_value(name, value);
     add_groups();
+    if (optimizer_.plateau) add_plateau();
     Var updates = counter(kUpdateSlot);
     guard();
-    if (kind_.has_extra) add_product(updates);
     for (auto [parameter, gradient] : step_.gradients) {
       graph_.continue_at(graph_.node(graph_.value(gradient).producer));
       graph_.set_phase(Phase::kUpdate);
       update(parameter, {&graph_, gradient}, updates);
     }
     leave_segments();
-    if (kind_.has_extra) assign(product_slot_, next_product_);
+    for (const Product& p : products_) assign(p.slot, p.next);
     assign(graph_.find_slot(kUpdateSlot), apply("advance", {updates, keep_}));
     Var steps = counter(kStepSlot);
     assign(graph_.find_slot(kStepSlot), apply("advance", {steps, Var{}}));
@@ -73,6 +91,24 @@ class UpdateBuilder {
                             .role = role,
                             .init = Init::constant(value),
                             .members = members_});
+  }
+
+  // A value that updates read. A rate is set by the user in one slot and read
+  // from another, so that its base stays what it was.
+  void add_value(const std::string& name, double value) {
+    SlotId slot = number_slot(hyper_slot(name), value);
+    if (optimizer_.scheduled && is_rate(name)) {
+      slot = number_slot(schedule_slot(name), value, Role::kCounter);
+    }
+    hyper_[name] = read(graph_, slot);
+  }
+
+  void add_plateau() {
+    graph_.add_slot({.name = kPlateauSlot,
+                     .dtype = DType::kFloat64,
+                     .shape = {kPlateauNumbers},
+                     .role = Role::kCounter,
+                     .members = members_});
   }
 
   // The counter, made when the model did not need it before.
@@ -105,33 +141,46 @@ class UpdateBuilder {
   // Values of groups are slots of their own: "hyper/NAME:PATTERN".
   void add_groups() {
     for (const ParameterGroup& group : optimizer_.groups) {
+      check_fits(graph_, group.pattern, "optimizer");
       for (const auto& [name, value] : group.values) {
-        if (!optimizer_.hyper.contains(name)) {
-          fail_usage("[optimizer] group '{}': {} has no value '{}'",
-                     group.pattern, kind_.name, name);
-        }
-        std::string full = name + ":" + group.pattern;
-        hyper_[full] = read(graph_, number_slot(hyper_slot(full), value));
+        add_value(name + ":" + group.pattern, value);
       }
     }
   }
 
-  // A value as it holds for a parameter.
-  Var value(const std::string& name, const std::string& parameter) {
+  // Under which name a value holds for a parameter.
+  std::string value_name(const std::string& name,
+                         const std::string& parameter) const {
     for (const ParameterGroup& group : optimizer_.groups) {
       if (!fits_pattern(parameter, group.pattern)) continue;
       if (!group.values.contains(name)) break;
-      return hyper_.at(name + ":" + group.pattern);
+      return name + ":" + group.pattern;
     }
-    return hyper_.at(name);
+    return name;
+  }
+  Var value(const std::string& name, const std::string& parameter) const {
+    return hyper_.at(value_name(name, parameter));
   }
 
-  void add_product(Var updates) {
-    product_slot_ = number_slot("optimizer/mu_product", 1, Role::kOptimizer);
-    product_ = read(graph_, product_slot_);
-    next_product_ =
-        apply("nadam_product", {product_, updates, hyper_.at("beta1"),
-                                hyper_.at("momentum_decay"), keep_});
+  // The product of NAdam's momenta so far; groups with momenta of their own
+  // have one of their own.
+  Var product(const std::string& parameter, Var updates) {
+    std::string beta = value_name("beta1", parameter);
+    std::string decay = value_name("momentum_decay", parameter);
+    for (const Product& p : products_) {
+      if (p.beta == beta && p.decay == decay) return p.before;
+    }
+    std::string name = "optimizer/mu_product";
+    for (const std::string* part : {&beta, &decay}) {
+      size_t colon = part->find(':');
+      if (colon != part->npos) name += "/" + *part;
+    }
+    SlotId slot = number_slot(name, 1, Role::kOptimizer);
+    Var before = read(graph_, slot);
+    Var next = apply("nadam_product", {before, updates, hyper_.at(beta),
+                                       hyper_.at(decay), keep_});
+    products_.push_back({beta, decay, slot, before, next});
+    return before;
   }
 
   // Clipping and skipping look at all gradients of a member before any
@@ -166,10 +215,10 @@ class UpdateBuilder {
       inputs.push_back(read(graph_, written.back()));
     }
     inputs.push_back(updates);
-    for (const auto& [value_name, unused] : kind_.values) {
-      inputs.push_back(value(value_name, name));
+    for (const auto& [of_kind, unused] : kind_.values) {
+      inputs.push_back(value(of_kind, name));
     }
-    if (kind_.has_extra) inputs.push_back(product_);
+    if (kind_.has_extra) inputs.push_back(product(name, updates));
     inputs.insert(inputs.end(), {scale_, keep_});
     auto next = apply_all(kind_.op(), inputs, flag_attrs());
     for (size_t i = 0; i < written.size(); ++i) assign(written[i], next[i]);
@@ -199,8 +248,12 @@ class UpdateBuilder {
   int64_t members_ = 0;
   std::map<std::string, Var> hyper_;
   Var scale_, keep_;
-  SlotId product_slot_ = kNone;
-  Var product_, next_product_;
+  struct Product {
+    std::string beta, decay;  // names of the values it is made from
+    SlotId slot;
+    Var before, next;
+  };
+  std::vector<Product> products_;
 };
 
 bool is_flag(const UpdateKind& kind, const std::string& name) {
@@ -254,6 +307,23 @@ void set_option(Optimizer& optimizer, const std::string& name, double value) {
   }
 }
 
+void add_group(Optimizer& optimizer, const ParameterGroup& group) {
+  const UpdateKind& kind = kind_of(optimizer.kind);
+  std::vector<std::string> known;
+  if (optimizer.clip_each) known.push_back("clip_value");
+  for (const auto& [name, unused] : kind.values) known.push_back(name);
+  for (const auto& [name, value] : group.values) {
+    if (std::ranges::find(known, name) == known.end()) {
+      fail_usage(
+          "[optimizer] group '{}': {} has no value '{}' for a group\n"
+          "HINT: did you mean '{}'?",
+          group.pattern, kind.name, name, nearest_name(name, known));
+    }
+    if (is_flag(kind, name) && value != 0) optimizer.flags.insert(name);
+  }
+  optimizer.groups.push_back(group);
+}
+
 StepGraph add_optimizer(const OpTable&, StepGraph step,
                         const Optimizer& optimizer) {
   if (step.gradients.empty()) {
@@ -265,15 +335,24 @@ StepGraph add_optimizer(const OpTable&, StepGraph step,
 
 void freeze(Graph& forward, const std::vector<std::string>& patterns) {
   for (const std::string& pattern : patterns) {
-    bool any = false;
+    check_fits(forward, pattern, "freeze");
     for (size_t i = 0; i < forward.slots().size(); ++i) {
       Slot& slot = forward.slot(static_cast<SlotId>(i));
       if (slot.role != Role::kParameter) continue;
-      if (!fits_pattern(slot.name, pattern)) continue;
-      slot.trainable = false;
-      any = true;
+      if (fits_pattern(slot.name, pattern)) slot.trainable = false;
     }
-    if (!any) fail_usage("[freeze] no parameter fits '{}'", pattern);
+  }
+}
+
+void initialise(Graph& forward, const std::string& pattern, const Init& init) {
+  check_fits(forward, pattern, "init");
+  for (size_t i = 0; i < forward.slots().size(); ++i) {
+    Slot& slot = forward.slot(static_cast<SlotId>(i));
+    if (slot.role != Role::kParameter) continue;
+    if (!fits_pattern(slot.name, pattern)) continue;
+    std::string problem = init_problem(init, slot.shape);
+    if (!problem.empty()) fail_usage("[init] '{}': {}", slot.name, problem);
+    slot.init = init;
   }
 }
 

@@ -31,6 +31,8 @@ struct Optimizer {
   bool average = false;         // keeps averaged weights: "ema_decay"
   bool skip_nonfinite = false;  // a member with NaN or inf in its gradients
                                 // keeps everything as it is
+  bool scheduled = false;       // rates come from schedules: "schedule/lr"
+  bool plateau = false;         // one of them watches the loss
 
   bool has(const std::string& flag) const { return flags.contains(flag); }
 };
@@ -42,11 +44,18 @@ Optimizer make_optimizer(const std::string& kind);
 // an unknown name is an error that names the nearest known one.
 void set_option(Optimizer& optimizer, const std::string& name, double value);
 
+// "*.bias", {"weight_decay", 0}: values of its own for a group. Those that
+// look at all parameters at once (clip_norm, ema_decay) are refused.
+void add_group(Optimizer& optimizer, const ParameterGroup& group);
+
 // Appends the update part. Parameters without a gradient stay as they are.
 StepGraph add_optimizer(const OpTable& ops, StepGraph step,
                         const Optimizer& optimizer);
 
 // Parameters whose names fit one of the patterns are not trained.
 void freeze(Graph& forward, const std::vector<std::string>& patterns);
+
+// Parameters whose names fit the pattern begin so.
+void initialise(Graph& forward, const std::string& pattern, const Init& init);
 
 }  // namespace braid::passes

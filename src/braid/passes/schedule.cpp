@@ -2,179 +2,161 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <set>
 
-#include "braid/base/error.h"
+#include "braid/base/call_text.h"
 #include "braid/base/text.h"
+#include "braid/passes/schedule_values.h"
 
 namespace braid::passes {
 namespace {
 
-// Values of a kind: those without a default must be given.
-struct Kind {
-  std::vector<std::string> needed;
-  std::map<std::string, double> defaults;
-};
-
-const std::map<std::string, Kind>& kinds() {
-  static const std::map<std::string, Kind> table = {
-      {"constant", {{}, {}}},
-      {"step", {{"step_size"}, {{"gamma", 0.1}}}},
-      {"multi_step", {{}, {{"gamma", 0.1}}}},
-      {"exponential", {{"gamma"}, {}}},
-      {"cosine", {{"steps"}, {{"min_lr", 0}}}},
-      {"restarts", {{"period"}, {{"growth", 1}, {"min_lr", 0}}}},
-      {"linear", {{"steps"}, {{"start_factor", 1}, {"end_factor", 0}}}},
-      {"polynomial", {{"steps"}, {{"power", 1}}}},
-      {"one_cycle",
-       {{"steps", "max_lr"},
-        {{"start_share", 0.3}, {"div", 25}, {"final_div", 1e4}}}},
-      {"noam", {{"width", "warmup"}, {}}},
-  };
-  return table;
-}
-
-double value(const Schedule& s, const std::string& name) {
-  auto given = s.values.find(name);
-  return given != s.values.end() ? given->second
-                                 : kinds().at(s.kind).defaults.at(name);
-}
-
-// From `high` down to `low` along half a cosine, at `share` of the way.
-double cosine(double high, double low, double share) {
-  return low + (high - low) * (1 + std::cos(std::numbers::pi * share)) / 2;
-}
-
-double cosine_at(const Schedule& s, double lr, double step) {
-  double share = std::min(step / value(s, "steps"), 1.0);
-  return cosine(lr, value(s, "min_lr"), share);
-}
-
-// Each period is `growth` times the one before.
-double restarts_at(const Schedule& s, double lr, double step) {
-  double period = value(s, "period"), growth = value(s, "growth");
-  while (step >= period) {
-    step -= period;
-    period *= growth;
+const ScheduleKind& kind_of(const Schedule& s) {
+  std::vector<std::string> known;
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    if (kind.name == s.kind) return kind;
+    known.push_back(kind.name);
   }
-  return cosine(lr, value(s, "min_lr"), step / period);
+  fail_usage("[schedule] unknown kind '{}'\nHINT: did you mean '{}'?", s.kind,
+             nearest_name(s.kind, known));
 }
 
-double linear_at(const Schedule& s, double lr, double step) {
-  double share = std::min(step / value(s, "steps"), 1.0);
-  double start = value(s, "start_factor"), end = value(s, "end_factor");
-  return lr * (start + (end - start) * share);
+bool has_value(const ScheduleKind& kind, const std::string& name) {
+  return std::ranges::any_of(
+      kind.values, [&](const ScheduleValue& v) { return v.name == name; });
 }
 
-// Up to max_lr for the first share of the steps, then down to almost nothing,
-// both along cosines.
-double one_cycle_at(const Schedule& s, double step) {
-  double most = value(s, "max_lr"), first = most / value(s, "div");
-  double last = first / value(s, "final_div");
-  double steps = value(s, "steps");
-  double top = value(s, "start_share") * steps - 1;
-  if (step <= top) return cosine(first, most, top > 0 ? step / top : 1);
-  double share = (step - top) / (steps - 1 - top);
-  return cosine(most, last, std::min(share, 1.0));
+// Own values, and those of the warm-up unless a kind warms up by itself.
+std::vector<ScheduleValue> all_values(const ScheduleKind& kind) {
+  std::vector<ScheduleValue> values = kind.values;
+  if (has_value(kind, "warmup")) return values;
+  for (const ScheduleValue& value : warmup_values()) values.push_back(value);
+  return values;
 }
 
-double noam_at(const Schedule& s, double lr, double step) {
-  double t = step + 1, warmup = value(s, "warmup");
-  return lr * std::pow(value(s, "width"), -0.5) *
-         std::min(std::pow(t, -0.5), t * std::pow(warmup, -1.5));
-}
-
-double rate_at(const Schedule& s, double lr, double step) {
-  if (s.kind == "step") {
-    return lr * std::pow(value(s, "gamma"),
-                         std::floor(step / value(s, "step_size")));
+std::string range_text(const ScheduleValue& value) {
+  if (std::isfinite(value.high)) {
+    return fmt::format("from {} to {}", value.low, value.high);
   }
-  if (s.kind == "multi_step") {
-    auto passed = std::count_if(s.milestones.begin(), s.milestones.end(),
-                                [&](double m) { return m <= step; });
-    return lr * std::pow(value(s, "gamma"), static_cast<double>(passed));
-  }
-  if (s.kind == "exponential") return lr * std::pow(value(s, "gamma"), step);
-  if (s.kind == "cosine") return cosine_at(s, lr, step);
-  if (s.kind == "restarts") return restarts_at(s, lr, step);
-  if (s.kind == "linear") return linear_at(s, lr, step);
-  if (s.kind == "polynomial") {
-    double left = 1 - std::min(step / value(s, "steps"), 1.0);
-    return lr * std::pow(left, value(s, "power"));
-  }
-  if (s.kind == "one_cycle") return one_cycle_at(s, step);
-  if (s.kind == "noam") return noam_at(s, lr, step);
-  return lr;
+  return fmt::format("{} {}", value.above_low ? "above" : "at least",
+                     value.low);
 }
 
-void check_range(const Schedule& s, const std::string& name, double number) {
-  static const std::set<std::string> positive{
-      "step_size", "steps", "period", "max_lr", "div", "final_div", "width"};
-  bool bad = !std::isfinite(number) || number < 0 ||
-             (positive.contains(name) && number == 0) ||
-             (name == "growth" && number < 1) ||
-             (name == "start_share" && number > 1);
-  if (bad)
-    fail_usage("[schedule] {}: {} = {} is out of range", s.kind, name, number);
+void check_range(const Schedule& s, const ScheduleValue& value, double number) {
+  bool low_enough = std::isfinite(number) && number <= value.high;
+  bool fits = low_enough &&
+              (value.above_low ? number > value.low : number >= value.low);
+  if (fits) return;
+  fail_usage("[schedule] {}: '{}' must be {}, got {}", s.kind, value.name,
+             range_text(value), number);
+}
+
+void check_value(const Schedule& s, const ScheduleValue& value) {
+  auto given = s.values.find(value.name);
+  if (given == s.values.end()) {
+    if (value.value) return;
+    fail_usage("[schedule] {} needs the value '{}'\nHINT: write {}", s.kind,
+               value.name, signature_text(kind_of(s)));
+  }
+  if (!value.is_list && given->second.size() != 1) {
+    fail_usage("[schedule] {}: '{}' is one number", s.kind, value.name);
+  }
+  for (double number : given->second) check_range(s, value, number);
+}
+
+double warmup_of(const ScheduleKind& kind, const ScheduleValues& values) {
+  return has_value(kind, "warmup") ? 0 : values["warmup"];
+}
+
+// A loss below this is better than the best.
+double bar_of(const ScheduleValues& values, const Plateau& plateau) {
+  if (plateau.has_best == 0) return std::numeric_limits<double>::infinity();
+  double threshold = values["threshold"];
+  return values["absolute"] != 0 ? plateau.best - threshold
+                                 : plateau.best * (1 - threshold);
 }
 
 }  // namespace
 
 void validate(const Schedule& s) {
-  auto at = kinds().find(s.kind);
-  if (at == kinds().end()) {
-    std::vector<std::string> known;
-    for (const auto& [name, unused] : kinds()) known.push_back(name);
-    fail_usage("[schedule] unknown kind '{}'\nHINT: did you mean '{}'?", s.kind,
-               nearest_name(s.kind, known));
+  std::vector<std::string> known;
+  for (const ScheduleValue& value : all_values(kind_of(s))) {
+    known.push_back(value.name);
   }
-  std::vector<std::string> known{"warmup", "warmup_factor"};
-  for (const std::string& name : at->second.needed) {
-    known.push_back(name);
-    if (s.values.contains(name)) continue;
-    fail_usage("[schedule] {} needs the value '{}'", s.kind, name);
+  for (const auto& [name, unused] : s.values) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    fail_usage("[schedule] {} has no value '{}'\nHINT: did you mean '{}'?",
+               s.kind, name, nearest_name(name, known));
   }
-  for (const auto& [name, unused] : at->second.defaults) known.push_back(name);
-  for (const auto& [name, number] : s.values) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      fail_usage("[schedule] {} has no value '{}'\nHINT: did you mean '{}'?",
-                 s.kind, name, nearest_name(name, known));
+  for (const ScheduleValue& value : all_values(kind_of(s))) {
+    check_value(s, value);
+  }
+}
+
+Schedule parse_schedule(std::string_view text) {
+  CallText call = parse_call(text, "[schedule]");
+  Schedule schedule{call.name, {}};
+  for (const CallValue& value : call.values) {
+    schedule.values[value.name] = value.numbers;
+  }
+  validate(schedule);
+  for (const ScheduleValue& value : all_values(kind_of(schedule))) {
+    for (const CallValue& given : call.values) {
+      if (given.name != value.name || given.is_list == value.is_list) continue;
+      fail_usage("[schedule] {}: '{}' is {}", schedule.kind, value.name,
+                 value.is_list ? "a list: [30,80]" : "one number");
     }
-    check_range(s, name, number);
   }
+  return schedule;
 }
 
-double learning_rate(const Schedule& s, double lr, double step) {
-  auto warmup = s.values.find("warmup");
-  if (s.kind == "noam" || warmup == s.values.end()) return rate_at(s, lr, step);
-  double length = warmup->second;
-  if (step >= length) return rate_at(s, lr, step - length);
-  auto given = s.values.find("warmup_factor");
-  double from = given == s.values.end() ? 0 : given->second;
-  return rate_at(s, lr, 0) * (from + (1 - from) * step / length);
+std::string schedule_text(const Schedule& s) {
+  CallText call{s.kind};
+  for (const ScheduleValue& value : all_values(kind_of(s))) {
+    auto given = s.values.find(value.name);
+    if (given == s.values.end()) continue;
+    call.values.push_back({value.name, given->second, value.is_list});
+  }
+  return call_text(call);
 }
 
-double Plateau::next(double lr, double metric) {
-  double bar =
-      larger_is_better ? best * (1 + threshold) : best * (1 - threshold);
-  bool better = !has_best || (larger_is_better ? metric > bar : metric < bar);
-  if (better) {
-    best = metric;
-    has_best = true;
-    bad = 0;
-  } else {
-    ++bad;
+std::string signature_text(const ScheduleKind& kind) {
+  std::string list;
+  for (const ScheduleValue& value : kind.values) {
+    std::string text = value.name;
+    if (value.value) text += fmt::format("={}", *value.value);
+    if (value.is_list) text += "=[...]";
+    list += (list.empty() ? "" : ",") + text;
   }
-  if (cooling > 0) {
-    --cooling;
-    bad = 0;
+  return list.empty() ? kind.name : fmt::format("{}({})", kind.name, list);
+}
+
+double learning_rate(const Schedule& s, double lr, const Moment& at) {
+  const ScheduleKind& kind = kind_of(s);
+  ScheduleValues values(kind, s);
+  double warmup = warmup_of(kind, values);
+  Moment later{at.step - warmup, at.reductions};
+  if (at.step >= warmup) return kind.rate(values, lr, later);
+  double from = values["warmup_factor"];
+  return kind.rate(values, lr, {}) * (from + (1 - from) * at.step / warmup);
+}
+
+bool watches_loss(const Schedule& s) { return kind_of(s).watches_loss; }
+
+void observe(const Schedule& s, Plateau& plateau, double step, double loss) {
+  const ScheduleKind& kind = kind_of(s);
+  ScheduleValues values(kind, s);
+  if (!kind.watches_loss || step < values["warmup"]) return;
+  bool better = loss < bar_of(values, plateau);
+  if (better) plateau.best = loss, plateau.has_best = 1;
+  plateau.bad = better ? 0 : plateau.bad + 1;
+  if (plateau.cooling > 0) {
+    --plateau.cooling;
+    plateau.bad = 0;
   }
-  if (bad <= patience) return lr;
-  cooling = cooldown;
-  bad = 0;
-  double lower = std::max(lr * factor, min_lr);
-  return lr - lower > 1e-8 ? lower : lr;
+  if (plateau.bad <= values["patience"]) return;
+  plateau.cooling = values["cooldown"];
+  plateau.bad = 0;
+  ++plateau.reductions;
 }
 
 }  // namespace braid::passes

@@ -1,55 +1,87 @@
 // Schedules: the learning rate of a member as a function of its own step.
+// Formulas are those of torch.optim.lr_scheduler, in closed form.
 #pragma once
 
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace braid::passes {
 
-// A schedule and its values; what is not given has a default.
-//   constant
-//   step         step_size, gamma (0.1)
-//   multi_step   milestones, gamma (0.1)
-//   exponential  gamma
-//   cosine       steps, min_lr (0)
-//   restarts     period, growth (1), min_lr (0): cosine with warm restarts
-//   linear       steps, start_factor (1), end_factor (0)
-//   polynomial   steps, power (1)
-//   one_cycle    steps, max_lr, start_share (0.3), div (25), final_div (1e4)
-//   noam         width, warmup: width^-0.5 * min(t^-0.5, t * warmup^-1.5)
-// Any of them may begin with `warmup` steps that rise from warmup_factor
-// (0) to 1 in a straight line; the schedule then counts from their end.
+// A kind and its values; what is not given has a default. Most values are one
+// number, "milestones" is a list.
 struct Schedule {
   std::string kind = "constant";
-  std::map<std::string, double> values = {};
-  std::vector<double> milestones = {};
+  std::map<std::string, std::vector<double>> values = {};
+
+  bool operator==(const Schedule&) const = default;
 };
 
-// Throws when the kind or a value is unknown, missing or out of range.
+// Where a member is.
+struct Moment {
+  double step = 0;        // steps before this one
+  double reductions = 0;  // of Plateau
+};
+
+struct ScheduleValue {
+  std::string name;
+  std::optional<double> value = {};  // the default; none: it must be given
+  double low = 0;
+  double high = std::numeric_limits<double>::infinity();
+  bool above_low = false;  // `low` itself is out of range
+  bool is_list = false;
+};
+
+// The values of one schedule, defaults included.
+class ScheduleValues;
+
+// Kinds of schedules: one row each.
+struct ScheduleKind {
+  std::string name;
+  std::vector<ScheduleValue> values;
+  double (*rate)(const ScheduleValues& values, double lr, const Moment& at);
+  std::string summary;
+  bool watches_loss = false;  // it has a Plateau
+};
+
+const std::vector<ScheduleKind>& schedule_kinds();
+
+// Values that every kind has besides its own: `warmup` steps that rise in a
+// straight line from `warmup_factor` times the first rate; the schedule then
+// counts from their end. Noam's `warmup` is its own.
+const std::vector<ScheduleValue>& warmup_values();
+
+// "cosine(steps=90,warmup=10)". Throws when it cannot be read, or the kind or
+// a value is unknown, missing or out of range.
+Schedule parse_schedule(std::string_view text);
+std::string schedule_text(const Schedule& schedule);
+
+// "cosine(steps,min_lr=0)", for lists of what there is.
+std::string signature_text(const ScheduleKind& kind);
+
+// Throws as parse_schedule() does.
 void validate(const Schedule& schedule);
 
-// The learning rate for step `step` (0 is the first) of a member whose base
-// rate is `lr`.
-double learning_rate(const Schedule& schedule, double lr, double step);
+// The rate of a member whose base rate is `lr`.
+double learning_rate(const Schedule& schedule, double lr, const Moment& at);
 
-// Lowers a rate when a metric stops getting better. One per member; its
-// fields are state to be saved.
+// What reduce-on-plateau remembers; numbers that begin as 0, so that they fit
+// a slot.
 struct Plateau {
-  double factor = 0.1;
-  int patience = 10;
-  double threshold = 1e-4;  // relative
-  double min_lr = 0;
-  int cooldown = 0;
-  bool larger_is_better = false;
-
+  double has_best = 0;
   double best = 0;
-  bool has_best = false;
-  int bad = 0;
-  int cooling = 0;
-
-  // The next rate after the metric of one more epoch.
-  double next(double lr, double metric);
+  double bad = 0;      // steps since the best
+  double cooling = 0;  // steps that count nothing
+  double reductions = 0;
 };
+
+bool watches_loss(const Schedule& schedule);
+
+// Takes note of the loss of step `step`.
+void observe(const Schedule& schedule, Plateau& plateau, double step,
+             double loss);
 
 }  // namespace braid::passes

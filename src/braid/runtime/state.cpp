@@ -3,29 +3,18 @@
 #include <cstring>
 
 #include "braid/base/error.h"
-#include "braid/base/rng.h"
 #include "braid/passes/names.h"
+#include "braid/runtime/initial_values.h"
 
 namespace braid::runtime {
 namespace {
 
-double initial_element(const Init& init, const ElementRandom& random,
-                       uint64_t element) {
-  switch (init.kind) {
-    case Init::Kind::kConstant: return init.a;
-    case Init::Kind::kUniform:
-      return init.a + (init.b - init.a) * random.uniform(element);
-    case Init::Kind::kNormal: return init.a + init.b * random.normal(element);
-  }
-  return 0;
-}
-
 template <class T>
 void fill(std::vector<std::byte>& content, const Slot& slot, int64_t seed) {
-  ElementRandom random(static_cast<uint64_t>(seed), slot.name);
+  auto values = initial_values(slot, seed);
   auto* data = reinterpret_cast<T*>(content.data());
   for (size_t i = 0; i < content.size() / sizeof(T); ++i) {
-    data[i] = static_cast<T>(initial_element(slot.init, random, i));
+    data[i] = static_cast<T>(values(i));
   }
 }
 
@@ -117,6 +106,7 @@ std::vector<std::byte> State::read(SlotId slot) const {
 
 void State::write(SlotId slot, std::span<const std::byte> content) {
   check_size(slot, content.size(), slots_[static_cast<size_t>(slot)].bytes());
+  ++version_;
   if (host(slot)) std::memcpy(host(slot), content.data(), content.size());
   if (device(slot)) {
     backend_.write(device(slot), content.data(),
@@ -139,6 +129,7 @@ void State::write_member(SlotId slot, int64_t member,
   int64_t whole = slots_[static_cast<size_t>(slot)].bytes();
   int64_t size = whole / std::max<int64_t>(members_, 1);
   check_size(slot, content.size(), size);
+  ++version_;
   if (host(slot)) {
     std::memcpy(host(slot) + size * member, content.data(), content.size());
   }

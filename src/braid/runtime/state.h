@@ -37,6 +37,9 @@ class State {
   void write_member(SlotId slot, int64_t member,
                     std::span<const std::byte> content);
 
+  // Grows with every write; steps do not count.
+  int64_t version() const { return version_; }
+
  private:
   void check_member(int64_t member) const;
   void check_size(SlotId slot, size_t given, int64_t expected) const;
@@ -44,6 +47,7 @@ class State {
   std::vector<Slot> slots_;
   Backend& backend_;
   int64_t members_ = 0;
+  int64_t version_ = 0;
   std::vector<Memory> device_, host_;  // by slot; empty where it does not lie
 };
 

@@ -1,5 +1,6 @@
 #include "braid/train/trainer.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "braid/base/text.h"
@@ -61,6 +62,16 @@ void check_forward(const Graph& forward) {
   }
 }
 
+void check_schedules(const TrainerOptions& options) {
+  auto count = static_cast<size_t>(std::max<int64_t>(options.members, 1));
+  if (options.schedules.empty()) return;
+  if (options.schedules.size() != count) {
+    fail_usage("[schedule] expected {} schedules, got {}", count,
+               options.schedules.size());
+  }
+  for (const passes::Schedule& s : options.schedules) passes::validate(s);
+}
+
 // Debug builds look at every graph that a pass makes.
 void check_pass([[maybe_unused]] const Graph& graph) {
 #ifndef NDEBUG
@@ -91,7 +102,11 @@ passes::StepGraph build_step(const OpTable& ops, Graph forward,
   passes::StepGraph step =
       passes::accumulate(ops, std::move(gradients), options.micro_batches);
   check_pass(step.graph);
-  step = passes::add_optimizer(ops, std::move(step), options.optimizer);
+  passes::Optimizer optimizer = options.optimizer;
+  optimizer.scheduled = !options.schedules.empty();
+  optimizer.plateau =
+      std::ranges::any_of(options.schedules, passes::watches_loss);
+  step = passes::add_optimizer(ops, std::move(step), optimizer);
   check_pass(step.graph);
   step = passes::layout(ops, step);
   check_pass(step.graph);
@@ -107,6 +122,7 @@ Trainer::Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
     fail_usage("[plan] the model has {} segments, the plan {}", num_segments,
                options_.plan.segments.size());
   }
+  check_schedules(options_);
   passes::StepGraph step = build_step(ops, std::move(forward), options_);
   compile(ops, step, num_segments, backend);
   state_ = std::make_unique<runtime::State>(program_->graph.slots(),
@@ -114,6 +130,9 @@ Trainer::Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
   executor_ = std::make_unique<runtime::Executor>(
       ops, *program_, *state_, backend,
       runtime::ExecutorOptions{options_.threads, options_.capture});
+  if (!options_.schedules.empty()) {
+    rates_ = std::make_unique<LearningRates>(options_.schedules, *state_);
+  }
 }
 
 void Trainer::compile(const OpTable& ops, const passes::StepGraph& step,

@@ -8,12 +8,16 @@
 
 #include "braid/ops/op.h"
 #include "braid/passes/optimizer.h"
+#include "braid/passes/schedule.h"
 #include "braid/runtime/executor.h"
+#include "braid/train/learning_rates.h"
 
 namespace braid::train {
 
 struct TrainerOptions {
   passes::Optimizer optimizer;
+  // Of the learning rates: one per member, or none at all.
+  std::vector<passes::Schedule> schedules = {};
   int64_t members = 0;                          // 0: one model, no member axis
   std::vector<std::string> shared_inputs = {};  // one minibatch for all
   int64_t micro_batches = 1;
@@ -37,13 +41,19 @@ class Trainer {
   // One seed per member.
   void initialise(const std::vector<int64_t>& seeds);
 
-  // One step; see runtime::Executor.
-  void step(const runtime::Executor::Feed& feed) { executor_->step(feed); }
+  // One step; see runtime::Executor. With schedules, each member's rates are
+  // those of its own step.
+  void step(const runtime::Executor::Feed& feed) {
+    if (rates_) rates_->before_step();
+    executor_->step(feed);
+    if (rates_) rates_->after_step(losses());
+  }
   // Loss of the last step, per member.
   const std::vector<double>& losses() const { return executor_->losses(); }
 
   // Sets a hyper-parameter of a member: "lr", or "dropout" for all its
-  // dropout layers. Unknown names are errors.
+  // dropout layers. Unknown names are errors. With schedules, "lr" is the base
+  // that they start from.
   void set_hyper(int64_t member, const std::string& name, double value);
 
   const Graph& graph() const { return program_->graph; }
@@ -62,6 +72,7 @@ class Trainer {
   std::unique_ptr<plan::Program> program_;
   std::unique_ptr<runtime::State> state_;
   std::unique_ptr<runtime::Executor> executor_;
+  std::unique_ptr<LearningRates> rates_;  // null without schedules
 };
 
 // The whole step before planning: array, autodiff, accumulation, optimizer,

@@ -1,0 +1,44 @@
+// LearningRates: writes the rates of each member, by its schedule and its own
+// step, into the slots that updates read. What a schedule remembers lies in
+// slots, too, so that a checkpoint of the State holds all of it.
+#pragma once
+
+#include <vector>
+
+#include "braid/passes/schedule.h"
+#include "braid/runtime/state.h"
+
+namespace braid::train {
+
+class LearningRates {
+ public:
+  // One schedule per member. Borrows the state, which has the slots that
+  // passes::Optimizer::scheduled brings.
+  LearningRates(std::vector<passes::Schedule> schedules, runtime::State& state);
+
+  void before_step();
+  // The losses of the step that was taken, per member.
+  void after_step(const std::vector<double>& losses);
+
+ private:
+  // A rate: the slot with its base, the slot that updates read.
+  struct Rate {
+    SlotId base_slot, slot;
+    std::vector<double> bases, written;  // by member
+  };
+
+  void reload();
+  void write(Rate& rate);
+
+  std::vector<passes::Schedule> schedules_;
+  runtime::State& state_;
+  SlotId step_slot_ = kNone, plateau_slot_ = kNone;
+  std::vector<Rate> rates_;
+  // Copies of what the state holds, as long as nobody else writes to it: a
+  // device is asked only then.
+  int64_t version_ = -1;
+  std::vector<int64_t> steps_;
+  std::vector<passes::Plateau> plateaus_;
+};
+
+}  // namespace braid::train

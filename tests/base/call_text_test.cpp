@@ -1,0 +1,47 @@
+#include "braid/base/call_text.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace braid {
+namespace {
+
+std::string problem_of(const std::string& text) {
+  try {
+    parse_call(text, "[part]");
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CallText, ReadsNamesNumbersAndLists) {
+  EXPECT_EQ(parse_call("cosine", ""), (CallText{"cosine"}));
+  EXPECT_EQ(parse_call("cosine()", ""), (CallText{"cosine"}));
+  CallText expected{"f", {{"a", {0.5}}, {"b", {1, 2}, true}, {"c", {}, true}}};
+  EXPECT_EQ(parse_call("f(a=0.5,b=[1,2],c=[])", ""), expected);
+  EXPECT_EQ(parse_call(" f ( a = 5e-1 , b = [ 1 , 2 ], c=[ ] ) ", ""),
+            expected);
+}
+
+TEST(CallText, PrintsWhatItReads) {
+  for (const char* text :
+       {"cosine", "f(a=0.1)", "f(a=1e-05,b=[30,80.5],c=[],d=-inf)"}) {
+    EXPECT_EQ(call_text(parse_call(text, "")), text);
+  }
+}
+
+TEST(CallText, RefusesTheRest) {
+  for (const char* text :
+       {"", "(a=1)", "f(", "f)", "f(a)", "f(a=)", "f(=1)", "f(a=1", "f(a=1))",
+        "f(a=1,)", "f(a=[1)", "f(a=1]", "f(a=1)x", "f(a=[1,])"}) {
+    EXPECT_NE(problem_of(text), "") << text;
+  }
+  EXPECT_EQ(problem_of("f(a=two)"), "[part] 'two' is no number, in 'f(a=two)'");
+  EXPECT_EQ(problem_of("f(a=1,a=2)"),
+            "[part] 'f(a=1,a=2)' has the value 'a' twice");
+}
+
+}  // namespace
+}  // namespace braid
