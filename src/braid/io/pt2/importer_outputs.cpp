@@ -1,0 +1,114 @@
+// What leaves an imported graph: new contents of buffers, the loss, outputs.
+#include <charconv>
+
+#include "braid/base/error.h"
+#include "braid/base/text.h"
+#include "braid/io/pt2/importer.h"
+
+namespace braid::io::pt2 {
+namespace {
+
+using Kind = Argument::Kind;
+
+bool is_loss(Var value) {
+  return is_floating(value.dtype()) && value.numel() == 1;
+}
+
+}  // namespace
+
+Var Importer::read(const Argument& argument, Scope& scope) {
+  static const ExportedNode none;
+  RuleContext context(none, scope, tensors_, anchor_, options_.form);
+  return context.read(argument);
+}
+
+// Writes of the forward pass, and those that the signature lists.
+void Importer::assign_buffers() {
+  graph_.set_path("");
+  std::map<SlotId, Var> written;
+  for (const InputSpec& spec : program_.inputs) {
+    if (spec.kind == InputSpec::Kind::kUser) continue;
+    auto bound = scope_.names.find(spec.argument.text);
+    if (bound == scope_.names.end()) continue;
+    const auto* id = std::get_if<TensorId>(&bound->second);
+    if (!id || !tensors_.is_written(*id)) continue;
+    if (spec.kind == InputSpec::Kind::kParameter) {
+      fail_usage("the forward pass writes to the parameter '{}'", spec.name);
+    }
+    written[graph_.find_slot(spec.name)] = tensors_.read(*id);
+  }
+  for (const OutputSpec& spec : program_.outputs) {
+    if (spec.kind != OutputSpec::Kind::kBufferMutation) continue;
+    written[graph_.find_slot(spec.name)] = read(spec.argument, scope_);
+  }
+  for (auto [slot, value] : written) {
+    if (slot == kNone) continue;
+    Slot& s = graph_.slot(slot);
+    if (s.role == Role::kConstant) s.role = Role::kBuffer;
+    assign(slot, detach(cast(value, s.dtype)));
+  }
+}
+
+Var Importer::output_value(const std::string& name) {
+  std::vector<std::string> known;
+  int64_t number = -1;
+  std::from_chars(name.data(), name.data() + name.size(), number);
+  for (const OutputSpec& spec : program_.outputs) {
+    bool is_user = spec.kind == OutputSpec::Kind::kUser ||
+                   spec.kind == OutputSpec::Kind::kLoss;
+    if (!is_user || spec.argument.kind != Kind::kTensor) continue;
+    bool wanted = name.empty() || spec.argument.text == name ||
+                  static_cast<int64_t>(known.size()) == number;
+    if (wanted) return read(spec.argument, scope_);
+    known.push_back(spec.argument.text);
+  }
+  fail_usage("there is no output '{}'\nHINT: did you mean '{}'?", name,
+             nearest_name(name, known));
+}
+
+Var Importer::named_loss(const NamedLoss& loss) {
+  auto given = options_.inputs.find(loss.target);
+  if (given == options_.inputs.end()) {
+    fail_usage("the target '{}' of the loss is not among the inputs",
+               loss.target);
+  }
+  Var y = output_value(loss.output);
+  Var target = input(graph_, loss.target, given->second);
+  if (loss.kind == "cross_entropy") return cross_entropy_loss(y, target);
+  if (loss.kind == "nll") return nll_loss(y, target);
+  if (is_floating(target.dtype())) target = cast(target, y.dtype());
+  if (loss.kind == "mse") return mse_loss(y, target);
+  if (loss.kind == "l1") return l1_loss(y, target);
+  if (loss.kind == "bce_with_logits") {
+    return binary_cross_entropy_with_logits(y, target);
+  }
+  fail_usage("unknown loss '{}'\nHINT: did you mean '{}'?", loss.kind,
+             nearest_name(loss.kind, {"cross_entropy", "nll", "mse", "l1",
+                                      "bce_with_logits"}));
+}
+
+void Importer::add_outputs() {
+  graph_.set_path("");
+  Var loss;
+  if (options_.loss) {
+    loss = named_loss(*options_.loss);
+  } else {
+    for (const OutputSpec& spec : program_.outputs) {
+      if (loss || spec.argument.kind != Kind::kTensor) continue;
+      if (spec.kind == OutputSpec::Kind::kBufferMutation) continue;
+      Var value = read(spec.argument, scope_);
+      if (is_loss(value)) loss = value;
+    }
+  }
+  if (!loss) {
+    fail_usage(
+        "no output is a loss, one float\nHINT: name one, as --loss "
+        "cross_entropy --target y");
+  }
+  graph_.add_output("loss", reshape(loss, {}).id);
+  for (const std::string& name : options_.outputs) {
+    graph_.add_output(name, apply("copy", {output_value(name)}).id);
+  }
+}
+
+}  // namespace braid::io::pt2
