@@ -79,8 +79,10 @@ class Differentiator {
     std::vector<bool> needs;
     for (ValueId input : graph_.node(id).inputs)
       needs.push_back(depends(input));
-    VjpContext context(graph_, id, std::move(grads), needs);
+    VjpContext context(graph_, id, grads, needs);
+    auto first = std::ssize(graph_.nodes());
     op.vjp(context);
+    check_uses(op, grads, first);
     std::vector<ValueId> inputs = graph_.node(id).inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
       Var given = context.given()[i];
@@ -91,6 +93,25 @@ class Differentiator {
       }
       Var& sum = grad(inputs[i]);
       sum = sum ? add(sum, given) : given;
+    }
+  }
+
+  // What a rule says nothing about must not reach the loss: statistics and
+  // the like, which ops yield beside their result. `first` is the first node
+  // that the rule made.
+  void check_uses(const Op& op, const std::vector<Var>& grads,
+                  int64_t first) const {
+    const std::vector<Node>& nodes = graph_.nodes();
+    for (size_t i = 1; i < grads.size(); ++i) {
+      if (!grads[i]) continue;
+      auto reads = [&](const Node& node) {
+        return std::count(node.inputs.begin(), node.inputs.end(), grads[i].id) >
+               0;
+      };
+      if (std::none_of(nodes.begin() + first, nodes.end(), reads)) {
+        fail_usage("[autodiff] only the first output of '{}' has a gradient",
+                   op.name);
+      }
     }
   }
 
