@@ -1,6 +1,6 @@
 // Random graphs: libtorch, repeats, arrays, text and plans all agree. Seeds
-// are fixed; BRAID_GRAPH_SEED=n runs one, BRAID_TEST_LONG=1 runs 2,000 in f64
-// and 500 in f32.
+// are fixed; BRAID_TEST_LONG=1 runs 2,000 in f64 and 500 in f32.
+// BRAID_GRAPH_SEED=n runs one, or BRAID_GRAPH_COUNT=m of them from there.
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
@@ -50,11 +50,19 @@ void check(uint64_t seed, DType dtype) {
                 << steps_of(small) << text_of(small);
 }
 
+uint64_t number_of(const char* name, uint64_t fallback) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : fallback;
+}
+
 class RandomGraphs : public testing::TestWithParam<DType> {};
 
 TEST_P(RandomGraphs, AgreeWithLibtorchInEveryWay) {
-  if (const char* one = std::getenv("BRAID_GRAPH_SEED")) {
-    return check(std::strtoull(one, nullptr, 10), GetParam());
+  if (std::getenv("BRAID_GRAPH_SEED")) {
+    uint64_t seed = number_of("BRAID_GRAPH_SEED", 0);
+    uint64_t last = seed + number_of("BRAID_GRAPH_COUNT", 1);
+    for (; seed < last; ++seed) check(seed, GetParam());
+    return;
   }
   bool in_full = std::getenv("BRAID_TEST_LONG") != nullptr;
   bool wide = GetParam() == DType::kFloat64;
