@@ -171,7 +171,7 @@ double scale_of(const at::Tensor& t) {
 // Least scale of gradients: a thousandth of the median one. Values and their
 // weight in the loss are near 1, so far smaller gradients are rounding.
 double least_scale(const Found& found, DType dtype) {
-  double rounding = dtype == DType::kFloat64 ? 1e-5 : 1e-3;
+  double rounding = dtype == DType::kFloat64 ? 1e-5 : 3e-2;
   std::vector<double> scales;
   for (const auto& [name, value] : found) {
     if (name.starts_with("grad/")) scales.push_back(scale_of(value));
