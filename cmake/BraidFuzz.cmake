@@ -5,6 +5,15 @@ if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
           "HINT: use the preset 'fuzz' or -DCMAKE_CXX_COMPILER=clang++-16.")
 endif()
 
+# The parts of the command line that read files and need no torch.
+if(NOT TARGET braid_cli)
+  set(names members_file numbers plan_file settings yaml_file)
+  list(TRANSFORM names REPLACE "(.+)" "${braid_src}/cli/\\1.cpp")
+  add_library(braid_cli_files STATIC ${names})
+  target_link_libraries(braid_cli_files PUBLIC ${braid_top} PRIVATE braid_warnings)
+  set(braid_top braid_cli_files)
+endif()
+
 file(WRITE "${CMAKE_BINARY_DIR}/fuzz_list.txt" "")
 file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp")
 foreach(source IN LISTS sources)

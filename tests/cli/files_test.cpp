@@ -1,4 +1,5 @@
 // Members and plan files, and the values they set.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -82,6 +83,27 @@ TEST_F(Files, ErrorsNameFileLineAndNearest) {
       [&] { read_plan(write("segments:\n  block.0: keep\n"), {"blocks.0"}); });
   EXPECT_NE(text.find("file.yaml line 2"), std::string::npos) << text;
   EXPECT_NE(text.find("HINT: did you mean 'blocks.0'?"), std::string::npos);
+}
+
+// Whatever is written there, a file is looked through in no time.
+TEST_F(Files, HugeAndDeepOnesAreRefused) {
+  std::string keys = "- {";
+  for (int i = 0; i < 5000; ++i) keys += fmt::format("k{}: 1, ", i);
+  std::string bomb = "a: &a0 [x]\n";
+  for (int i = 1; i < 60; ++i) {
+    bomb += fmt::format("k{}: &a{} [*a{}, *a{}]\n", i, i, i - 1, i - 1);
+  }
+  const std::pair<std::string, std::string> cases[] = {
+      {std::string(2000000, 'a'), "at most 1048576 bytes"},
+      {keys + "}", "5000 keys"},
+      {std::string(100000, '['), "not valid YAML"},
+      {bomb, "expected a list"},
+  };
+  for (const auto& [text, problem] : cases) {
+    std::filesystem::path path = write(text);
+    std::string error = error_of([&] { read_members(path, 1); });
+    EXPECT_NE(error.find(problem), std::string::npos) << error.substr(0, 200);
+  }
 }
 
 TEST(Settings, AreReadByNameKindAndRange) {

@@ -8,7 +8,6 @@
 
 #include "braid/ops/functions.h"
 #include "braid/runtime/kernels/aten/bind.h"
-#include "braid/train/trainer.h"
 
 namespace braid::parity {
 namespace {
@@ -149,59 +148,80 @@ Results run_reference(const Row& row, const Tensors& inputs) {
   return results;
 }
 
-std::vector<Results> run_braid(const Row& row,
-                               const std::vector<Tensors>& inputs, DType dtype,
-                               runtime::Backend& backend, bool as_array) {
-  OpTable ops = standard_ops();
-  auto count = static_cast<int64_t>(inputs.size());
+namespace {
+
+train::TrainerOptions options_for(size_t members, bool as_array) {
   train::TrainerOptions options{.optimizer = passes::make_optimizer("sgd")};
   options.optimizer.hyper["lr"] = 0;
-  options.members = as_array ? count : 0;
-  train::Trainer trainer(ops, build_graph(ops, row, dtype), backend, options);
-  std::map<std::string, at::Tensor> feeds;
-  for (size_t i = 0; i < row.args.size(); ++i) {
-    if (row.args[i].kind == Arg::Kind::kMissing) continue;
-    at::Tensor all = stacked(inputs, i, as_array);
-    SlotId slot = trainer.state().find(input_name(i));
+  options.members = as_array ? static_cast<int64_t>(members) : 0;
+  return options;
+}
+
+}  // namespace
+
+PreparedRow::PreparedRow(const Row& row, const std::vector<Tensors>& like,
+                         DType dtype, runtime::Backend& backend, bool as_array)
+    : row_(row),
+      as_array_(as_array),
+      ops_(standard_ops()),
+      trainer_(ops_, build_graph(ops_, row, dtype), backend,
+               options_for(like.size(), as_array)) {
+  at::Tensor weights = random_weights(row, like[0]);
+  feeds_["weights"] =
+      as_array ? at::stack(std::vector<at::Tensor>(like.size(), weights))
+               : weights.contiguous();
+}
+
+void PreparedRow::write(const std::vector<Tensors>& inputs) {
+  for (size_t i = 0; i < row_.args.size(); ++i) {
+    if (row_.args[i].kind == Arg::Kind::kMissing) continue;
+    at::Tensor all = stacked(inputs, i, as_array_);
+    SlotId slot = trainer_.state().find(input_name(i));
     if (slot == kNone) {
-      feeds[input_name(i)] = all;
+      feeds_[input_name(i)] = all;
     } else {
       auto* data = static_cast<const std::byte*>(all.data_ptr());
-      trainer.state().write(slot, {data, all.nbytes()});
+      trainer_.state().write(slot, {data, all.nbytes()});
     }
   }
-  at::Tensor weights = random_weights(row, inputs[0]);
-  feeds["weights"] =
-      as_array ? at::stack(std::vector<at::Tensor>(inputs.size(), weights))
-               : weights.contiguous();
+}
+
+std::vector<Results> PreparedRow::run(const std::vector<Tensors>& inputs) {
+  write(inputs);
   std::vector<Results> results(inputs.size());
   auto split = [&](const std::string& name, const at::Tensor& all) {
     for (size_t m = 0; m < results.size(); ++m) {
       results[m][name] =
-          (as_array ? all.select(0, static_cast<int64_t>(m)) : all).clone();
+          (as_array_ ? all.select(0, static_cast<int64_t>(m)) : all).clone();
     }
   };
-  for (size_t i = 0; i < row.args.size(); ++i) {
-    if (is_float(row.args[i])) {
-      split(input_name(i), at::zeros_like(stacked(inputs, i, as_array)));
+  for (size_t i = 0; i < row_.args.size(); ++i) {
+    if (is_float(row_.args[i])) {
+      split(input_name(i), at::zeros_like(stacked(inputs, i, as_array_)));
     }
   }
-  trainer.executor().tap_gradients(
+  trainer_.executor().tap_gradients(
       [&](SlotId slot, std::span<const std::byte> bytes) {
-        const Slot& s = trainer.state().slots()[static_cast<size_t>(slot)];
+        const Slot& s = trainer_.state().slots()[static_cast<size_t>(slot)];
         if (s.name != "unused") {
           split(s.name, from_bytes(bytes, s.stored_shape(), s.dtype));
         }
       });
-  trainer.step([&](int64_t, ValueId id) {
-    const at::Tensor& t = feeds.at(trainer.graph().value(id).name);
+  trainer_.step([&](int64_t, ValueId id) {
+    const at::Tensor& t = feeds_.at(trainer_.graph().value(id).name);
     return static_cast<const std::byte*>(t.data_ptr());
   });
-  ValueId y = trainer.graph().find_output("y");
-  split("y", from_bytes(trainer.executor().output("y"),
-                        trainer.graph().value(y).type.shape,
-                        trainer.graph().value(y).type.dtype));
+  ValueId y = trainer_.graph().find_output("y");
+  split("y", from_bytes(trainer_.executor().output("y"),
+                        trainer_.graph().value(y).type.shape,
+                        trainer_.graph().value(y).type.dtype));
   return results;
+}
+
+std::vector<Results> run_braid(const Row& row,
+                               const std::vector<Tensors>& inputs, DType dtype,
+                               runtime::Backend& backend, bool as_array) {
+  return PreparedRow(row, inputs, dtype, backend, as_array).run(inputs);
 }
 
 double difference(const at::Tensor& a, const at::Tensor& b) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "braid/runtime/backend.h"
+#include "braid/train/trainer.h"
 #include "row.h"
 
 namespace braid::parity {
@@ -22,8 +22,32 @@ at::Tensor random_weights(const Row& row, const Tensors& inputs);
 // On the device of the inputs.
 Results run_reference(const Row& row, const Tensors& inputs);
 
-// Runs the row in Braid for one model, or an array when more sets of inputs
-// are given; results by member.
+// A row in Braid, made once and run on many inputs of one size: for one model,
+// or an array of as many members as there are sets of inputs.
+class PreparedRow {
+ public:
+  // Borrows the row and the backend. `like` gives weights and the number of
+  // members.
+  PreparedRow(const Row& row, const std::vector<Tensors>& like, DType dtype,
+              runtime::Backend& backend, bool as_array);
+
+  // Results by member.
+  std::vector<Results> run(const std::vector<Tensors>& inputs);
+
+  // Of the last run, when there is one member.
+  double loss() const { return trainer_.losses().at(0); }
+
+ private:
+  void write(const std::vector<Tensors>& inputs);
+
+  const Row& row_;
+  bool as_array_;
+  OpTable ops_;
+  train::Trainer trainer_;
+  std::map<std::string, at::Tensor> feeds_;
+};
+
+// Runs it once.
 std::vector<Results> run_braid(const Row& row,
                                const std::vector<Tensors>& inputs, DType dtype,
                                runtime::Backend& backend, bool as_array);

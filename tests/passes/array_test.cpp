@@ -205,5 +205,17 @@ TEST(ArrayPass, RefusesWhatItCannotDo) {
   }
 }
 
+TEST(ArrayPass, ASharedInputOfPreluGetsTheMembersOfItsWeights) {
+  Graph graph = array_of(R"(
+    slot "w" f32[3, 1] parameter constant(0.0)
+    input %0 "x" f32[2, 3, 4]
+    %1: f32[3, 1] = read "w"
+    %2: f32[2, 3, 4] = prelu(%0, %1)
+    output "y" %2
+  )",
+                         5, {"x"});
+  EXPECT_EQ(type_of_output(graph, "y").shape, (Shape{5, 2, 3, 4}));
+}
+
 }  // namespace
 }  // namespace braid::passes

@@ -121,5 +121,26 @@ TEST(LayoutPass, IsDoneOnce) {
   EXPECT_EQ(print_graph(layout(table(), once)), print_graph(once));
 }
 
+// The slot may have other content when the step is over.
+TEST(LayoutPass, AnOutputInTheMemoryOfASlotIsCopiedWhereItIsMade) {
+  Graph graph = laid_out(R"(
+    slot "w" f32[4, 3] buffer constant(0.0)
+    %0: f32[4, 3] = read "w"
+    %1: f32[3, 4] = permute(%0) {dims=[1, 0]}
+    %2: f32[4, 3] = exp(%0)
+    assign "w" (%2)
+    output "plain" %0
+    output "turned" %1
+    output "made" %2
+  )");
+  EXPECT_EQ(op_names(graph),
+            (Names{"read", "copy", "permute", "copy", "exp", "assign"}));
+  for (const char* name : {"plain", "turned"}) {
+    const Value& value = output_value(graph, name);
+    EXPECT_EQ(graph.node(value.producer).op, "copy") << name;
+  }
+  EXPECT_EQ(graph.node(output_value(graph, "made").producer).op, "exp");
+}
+
 }  // namespace
 }  // namespace braid::passes

@@ -213,5 +213,19 @@ TEST(Buffers, UsersAreInOrderAndViewsAreNone) {
   EXPECT_EQ(f.buffers.at(f.made_by("exp")).users, (std::vector<NodeId>{0, 2}));
 }
 
+// Elements of one operand land elsewhere in the other.
+TEST(Buffers, OnlyPointwiseOpsOverwriteAValueThatTheyReadTwice) {
+  Found f(R"(
+    input %0 "x" f32[4]
+    input %1 "places" i64[4]
+    %2: f32[4] = exp(%0)
+    %3: f32[4] = scatter_add(%2, %1, %2) {dim=0}
+    %4: f32[4] = mul(%3, %3)
+    output "y" %4
+  )");
+  EXPECT_NE(f.made_by("scatter_add"), f.made_by("exp"));
+  EXPECT_EQ(f.made_by("mul"), f.made_by("scatter_add"));
+}
+
 }  // namespace
 }  // namespace braid::plan

@@ -6,6 +6,7 @@
 
 #include "braid/graph/verify.h"
 #include "passes/model_steps.h"
+#include "passes/text_graphs.h"
 #include "plan/program_checker.h"
 #include "plan/random_plans.h"
 
@@ -254,6 +255,33 @@ TEST_F(CheckerTest, SeesACallThatIsLeftOut) {
          .event = run.event,
          .after = run.after};
   EXPECT_NE(found().find("ends with another content"), std::string::npos);
+}
+
+// The gradient of exp is made in the memory of its result, which has been
+// offloaded: the host has another content of the same buffer by then.
+TEST(Compile, AHostUpdateReadsTheGradientNotWhatItsMemoryHeldBefore) {
+  Graph forward = passes::graph_of(R"(
+    slot "a" f32[4] parameter constant(1.0)
+    slot "b" f32[4] parameter constant(1.0)
+    %0: f32[4] = read "a" @"layers.0"
+    %1: f32[4] = exp(%0) @"layers.0"
+    %2: f32[] = mean(%1) {dims=[0], keep_dims=false} @"layers.0"
+    %3: f32[4] = read "b" @"layers.1"
+    %4: f32[4] = exp(%3) @"layers.1"
+    %5: f32[] = mean(%4) {dims=[0], keep_dims=false} @"layers.1"
+    %6: f32[] = add(%2, %5) @"layers.1"
+    output "loss" %6
+  )");
+  size_t segments = passes::mark_segments(forward).size();
+  passes::StepGraph step = passes::layout(
+      table(), passes::add_optimizer(
+                   table(),
+                   passes::accumulate(
+                       table(), passes::differentiate(table(), forward), 1),
+                   passes::make_optimizer("sgd")));
+  Decision offload{Activations::kOffload, Parameters::kResident, Update::kHost};
+  Program program = compile(table(), step, uniform(segments, offload, 0));
+  EXPECT_EQ(joined(problems_of(table(), program)), "");
 }
 
 }  // namespace

@@ -264,5 +264,24 @@ TEST(SignatureTest, TellsCallsApart) {
   EXPECT_NE(text(0), text(0, 2));
 }
 
+// Its elements share one place in memory, those of the slot do not.
+TEST(Executor, AccumulatesAnExpandedValue) {
+  Machine m(R"(
+    slot "sum" f32[3] gradient constant(0.0)
+    input %0 "x" f32[1]
+    input %1 "/micro" i64[]
+    %2: f32[1] = neg(%0)
+    %3: f32[3] = expand(%2) {shape=[3]}
+    accumulate "sum" (%3, %1) {scale=1.0}
+    output "y" %2
+  )");
+  CpuBackend backend(kernels(), {});
+  for (const Node& node : m.program.graph.nodes()) {
+    if (node.op == "accumulate") {
+      EXPECT_NO_THROW(backend.measure_workspace(m.program.graph, node, 1));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace braid::runtime

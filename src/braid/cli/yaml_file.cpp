@@ -8,8 +8,17 @@
 namespace braid::cli {
 namespace {
 
-std::string read_text(const std::filesystem::path& path) {
+// Far more than anyone writes; what is larger would take long to look through.
+constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr size_t kMostKeys = 4096;  // of one map
+
+std::string read_text(const std::string& what,
+                      const std::filesystem::path& path) {
   io::MappedFile file(path);
+  if (file.bytes().size() > kMostBytes) {
+    fail_usage("[{}] {}: expected at most {} bytes, got {}", what,
+               path.string(), kMostBytes, file.bytes().size());
+  }
   return {reinterpret_cast<const char*>(file.bytes().data()),
           file.bytes().size()};
 }
@@ -25,7 +34,7 @@ std::string place_text(const std::filesystem::path& path,
 YamlFile::YamlFile(std::string what, std::filesystem::path path)
     : what_(std::move(what)), path_(std::move(path)) {
   try {
-    root_ = YAML::Load(read_text(path_));
+    root_ = YAML::Load(read_text(what_, path_));
   } catch (const YAML::Exception& error) {
     fail_usage("[{}] {}: not valid YAML: {}", what_,
                place_text(path_, error.mark), error.msg);
@@ -51,6 +60,10 @@ std::string YamlFile::text(const YAML::Node& node,
 std::vector<std::string> YamlFile::keys(const YAML::Node& map,
                                         const std::string& name) const {
   if (!map.IsMap()) fail(map, fmt::format("{} must be a map", name));
+  if (map.size() > kMostKeys) {
+    fail(map, fmt::format("{} has {} keys, at most {} are read", name,
+                          map.size(), kMostKeys));
+  }
   std::vector<std::string> keys;
   std::set<std::string> seen;
   for (const auto& item : map) {

@@ -49,17 +49,28 @@ std::vector<ValueType> prelu_type(const NodeView& v) {
   return {v.type(0)};
 }
 
+void prelu_vjp(VjpContext& c) {
+  Var dy = c.grad(0);
+  Var kept = gt_scalar(c.in(0), 0.0);
+  if (c.needs(0)) c.give(0, where(kept, dy, mul(c.in(1), dy)));
+  if (c.needs(1)) give_summed(c, 1, where(kept, 0.0, mul(c.in(0), dy)));
+}
+
+// One x beside many weights: the result has members, so x must have them.
+void prelu_of_shared(ArrayContext& c) {
+  Var x = c.leading(0), w = c.leading(1);
+  Shape shape = w.shape();
+  shape.insert(shape.begin() + 1, static_cast<size_t>(x.rank() - w.rank()), 1);
+  c.emit(0, apply("prelu", {x, reshape(w, shape)}), Layout::kLeading);
+}
+
 Op prelu_op() {
-  return pointwise_op("prelu", "x where x > 0, else w * x", 2, prelu_type,
-                      [](VjpContext& c) {
-                        Var dy = c.grad(0);
-                        Var kept = gt_scalar(c.in(0), 0.0);
-                        if (c.needs(0))
-                          c.give(0, where(kept, dy, mul(c.in(1), dy)));
-                        if (c.needs(1)) {
-                          give_summed(c, 1, where(kept, 0.0, mul(c.in(0), dy)));
-                        }
-                      });
+  Op op = pointwise_op("prelu", "x where x > 0, else w * x", 2, prelu_type,
+                       prelu_vjp);
+  op.array = [usual = op.array](ArrayContext& c) {
+    return c.shared(0) ? prelu_of_shared(c) : usual(c);
+  };
+  return op;
 }
 
 // `dim` is not negative.

@@ -119,7 +119,9 @@ void add_exponentials(OpTable& table) {
   });
   add("lgamma", "ln |gamma(x)|",
       [](Var dy, Var x, Var) { return mul(dy, digamma(x)); });
-  add("digamma", "derivative of lgamma", nullptr);
+  add("digamma", "derivative of lgamma",
+      [](Var dy, Var x, Var) { return mul(dy, apply("trigamma", {x})); });
+  add("trigamma", "derivative of digamma; made by its gradient", nullptr);
 }
 
 void add_roundings(OpTable& table) {

@@ -1,5 +1,8 @@
 #include "braid/passes/layout.h"
 
+#include <map>
+#include <set>
+
 namespace braid::passes {
 namespace {
 
@@ -7,6 +10,7 @@ class LayoutBuilder {
  public:
   LayoutBuilder(const OpTable& ops, const Graph& from)
       : ops_(ops), graph_(ops), map_(from.values().size(), kNone) {
+    for (const Output& output : from.outputs()) results_.insert(output.value);
     for (const Slot& slot : from.slots()) graph_.add_slot(slot);
     for (ValueId id : from.inputs()) {
       const Value& value = from.value(id);
@@ -14,7 +18,9 @@ class LayoutBuilder {
     }
     for (const Node& node : from.nodes()) add_node(node);
     for (const Output& output : from.outputs()) {
-      graph_.add_output(output.name, at(output.value));
+      auto copied = copies_.find(output.value);
+      graph_.add_output(output.name, copied == copies_.end() ? at(output.value)
+                                                             : copied->second);
     }
   }
 
@@ -42,6 +48,19 @@ class LayoutBuilder {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       at(node.outputs[i]) = graph_.node(id).outputs[i];
     }
+    keep_result(node);
+  }
+
+  // An output in the memory of a slot is copied out where it is made: the
+  // slot may have new content, or be on the host, when the step is over.
+  void keep_result(const Node& node) {
+    bool in_slot = node.op == "read" || (ops_.at(node.op).view &&
+                                         in_slots_.contains(node.inputs[0]));
+    if (!in_slot) return;
+    ValueId value = node.outputs[0];
+    in_slots_.insert(value);
+    if (!results_.contains(value)) return;
+    copies_[value] = add_copy(node, at(value));
   }
 
   bool is_row_major(ValueId id) const {
@@ -75,6 +94,9 @@ class LayoutBuilder {
   const OpTable& ops_;
   Graph graph_;
   std::vector<ValueId> map_;
+  std::set<ValueId> results_;   // outputs of the old graph
+  std::set<ValueId> in_slots_;  // old values whose memory is a slot's
+  std::map<ValueId, ValueId> copies_;
 };
 
 }  // namespace

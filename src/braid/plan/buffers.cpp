@@ -136,12 +136,15 @@ class BufferFinder {
   }
 
   // Another operand in the same memory is fine only when it is the same
-  // value: then each element is read before it is written.
+  // value of an op that goes element by element: then each element is read
+  // before it is written.
   bool other_input_aliases(const Node& node, const InPlace& pair,
                            ValueId input) {
+    bool elementwise = ops_.at(node.op).trait == "pointwise";
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       ValueId other = node.inputs[i];
-      if (i == pair.input || other == kNone || other == input) continue;
+      if (i == pair.input || other == kNone) continue;
+      if (other == input && elementwise) continue;
       if (found_.of(other) == found_.of(input)) return true;
     }
     return false;

@@ -62,7 +62,8 @@ class Compiler {
                     SlotId slot = kNone);
   int32_t device_place(BufferId buffer, NodeId node);
   int32_t slot_place(SlotId slot, NodeId node);
-  int32_t host_place(BufferId buffer);
+  int32_t host_place(BufferId buffer, NodeId node);
+  std::pair<BufferId, size_t> version(BufferId buffer, NodeId node) const;
 
   const Decision& decision(int32_t segment) const {
     static const Decision kDefault;
@@ -126,7 +127,14 @@ class Compiler {
   std::map<BufferId, size_t> away_from_;  // offloaded: first stage of return
   std::map<SlotId, int32_t> device_slot_, host_slot_;
   std::map<std::pair<SlotId, size_t>, int32_t> fetched_slot_;  // by stage
-  std::map<BufferId, int32_t> host_copy_;  // of operands of host updates
+  std::map<BufferId, int32_t> host_copy_;  // of offloaded activations
+  // Operands of host updates: a copy of each content that a buffer has had,
+  // and the event when it is there.
+  struct HostOperand {
+    int32_t place;
+    int32_t event;
+  };
+  std::map<std::pair<BufferId, size_t>, HostOperand> host_operand_;
 
   std::vector<std::vector<Fetch>> fetches_;         // by stage
   std::vector<std::vector<BufferId>> offloads_;     // by stage
@@ -297,12 +305,20 @@ int32_t Compiler::device_place(BufferId buffer, NodeId node) {
 }
 
 // Where a host update finds an operand.
-int32_t Compiler::host_place(BufferId buffer) {
+int32_t Compiler::host_place(BufferId buffer, NodeId node) {
   const Buffer& b = buffers_.at(buffer);
   if (b.slot != kNone && host_slot_.contains(b.slot)) {
     return host_slot_.at(b.slot);
   }
-  return host_copy_.at(buffer);
+  return host_operand_.at(version(buffer, node)).place;
+}
+
+// A buffer as a node finds it: ops in place change what it holds.
+std::pair<BufferId, size_t> Compiler::version(BufferId buffer,
+                                              NodeId node) const {
+  const auto& writers = buffers_.at(buffer).writers;
+  auto before = std::lower_bound(writers.begin(), writers.end(), node);
+  return {buffer, static_cast<size_t>(before - writers.begin())};
 }
 
 void Compiler::touch(int32_t id) {
@@ -439,15 +455,18 @@ void Compiler::run_host_node(NodeId id) {
     BufferId b = buffers_.of(input);
     const Buffer& buffer = buffers_.at(b);
     bool on_host = buffer.slot != kNone && host_slot_.contains(buffer.slot);
-    if (!on_host && !host_copy_.contains(b)) {
-      host_copy_[b] = new_place(Space::kHostArena, buffer.bytes, node.path);
-      eviction_of_[b] = evict(device_place(b, id), host_copy_[b], stage);
+    if (!on_host && !host_operand_.contains(version(b, id))) {
+      int32_t copy = new_place(Space::kHostArena, buffer.bytes, node.path);
+      int32_t event = evict(device_place(b, id), copy, stage);
+      host_operand_[version(b, id)] = {copy, event};
     }
-    if (!on_host) after = std::max(after, eviction_of_.at(b));
-    call.inputs.push_back(host_place(b));
+    if (!on_host) {
+      after = std::max(after, host_operand_.at(version(b, id)).event);
+    }
+    call.inputs.push_back(host_place(b, id));
   }
   for (ValueId output : node.outputs) {
-    call.outputs.push_back(host_place(buffers_.of(output)));
+    call.outputs.push_back(host_place(buffers_.of(output), id));
   }
   for (int32_t used : call.inputs) touch(used);
   int32_t event = new_event(call.inputs);

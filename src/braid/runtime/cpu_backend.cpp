@@ -70,21 +70,28 @@ int64_t CpuBackend::measure_workspace(const Graph& graph, const Node& node,
   auto known = measured_.find(signature);
   if (known != measured_.end()) return known->second;
   std::vector<ZeroPages> memory;
-  auto trial = [&](ValueId id) -> Tensor {
+  auto trial = [&](const ValueType& type, const Strides& strides,
+                   int64_t offset) -> Tensor {
+    int64_t span = offset + span_elements(type.shape, strides);
+    memory.emplace_back(span * item_bytes(type.dtype));
+    return {memory.back().data(), type.dtype, type.shape, strides};
+  };
+  auto operand = [&](ValueId id) -> Tensor {
     if (id == kNone) return {};
     const Value& value = graph.value(id);
-    int64_t span =
-        value.offset + span_elements(value.type.shape, value.strides);
-    memory.emplace_back(span * item_bytes(value.type.dtype));
-    return {memory.back().data(), value.type.dtype, value.type.shape,
-            value.strides};
+    return trial(value.type, value.strides, value.offset);
   };
   Workspace workspace{.is_trial = true};
   Call call{
       .node = &node, .inputs = {}, .outputs = {}, .workspace = &workspace};
-  for (ValueId id : node.inputs) call.inputs.push_back(trial(id));
-  for (ValueId id : node.outputs) call.outputs.push_back(trial(id));
-  if (node.slot != kNone) call.outputs.push_back(trial(node.inputs[0]));
+  for (ValueId id : node.inputs) call.inputs.push_back(operand(id));
+  for (ValueId id : node.outputs) call.outputs.push_back(operand(id));
+  if (node.slot != kNone) {
+    const Slot& slot = graph.slot(node.slot);
+    Shape shape = slot.stored_shape();
+    call.outputs.push_back(
+        trial({slot.dtype, shape}, contiguous_strides(shape), 0));
+  }
   set_call_threads(threads);
   prepare(call)();
   return measured_[signature] = workspace.needed_bytes;

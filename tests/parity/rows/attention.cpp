@@ -200,6 +200,28 @@ Row weights_row(Shape scores, Arg mask, bool causal, double scale) {
           .note = "weights" + shape_text(mask.shape)};
 }
 
+// Heads whose rows are not dense in memory, or are all the same row.
+Row of_turned(Shape shape, bool expanded) {
+  Shape all = shape;
+  all[2] = 5;
+  if (!expanded) std::swap(shape[2], shape[3]);
+  return {.op = "scaled_dot_product_attention",
+          .args = {{shape}},
+          .attrs = {},
+          .reference =
+              [=](const Tensors& t) {
+                at::Tensor x = expanded ? t[0].expand(all).contiguous()
+                                        : t[0].transpose(2, 3).contiguous();
+                return at::scaled_dot_product_attention(x, x, x);
+              },
+          .build =
+              [=](const std::vector<Var>& v) {
+                Var x = expanded ? expand(v[0], all) : transpose(v[0], 2, 3);
+                return attention(x, x, x, false);
+              },
+          .note = expanded ? "of one row" : "of columns"};
+}
+
 }  // namespace
 
 std::vector<Row> attention_rows() {
@@ -213,6 +235,8 @@ std::vector<Row> attention_rows() {
       weights_row({2, 3, 4, 5}, {{1, 1, 4, 5}}, false, 0.5),
       weights_row({2, 3, 4, 5}, {{2, 3, 1, 5}}, false, -1),
   };
+  rows.push_back(of_turned({2, 3, 4, 8}, false));
+  rows.push_back(of_turned({2, 3, 1, 8}, true));
   add_plain(rows);
   add_masked(rows);
   add_hidden(rows);

@@ -117,6 +117,8 @@ void add_other_functions(std::vector<Row>& rows) {
   rows.push_back(unary_row(ints, index({4}, 5), "integers"));
   const Unary floats[] = {{"sin", sin, at::sin},
                           {"digamma", digamma, at::digamma}};
+  rows.push_back(unary_row(floats[1], positive({6, 5}), "plain"));
+  rows.push_back(transposed_row(floats[1], positive({3, 4, 2})));
   for (const Unary& f : floats) {
     rows.push_back(unary_row(f, mask({64}), "bool"));
     rows.push_back(unary_row(f, index({64}, 9), "counts"));

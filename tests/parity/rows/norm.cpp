@@ -84,6 +84,22 @@ Row of_transpose(Row row) {
   return row;
 }
 
+// Weights that lie with gaps in memory.
+Row of_sliced_weights(Row row) {
+  int64_t size = 2 * row.args[0].shape[1];
+  row.args[1].shape = row.args[2].shape = {size};
+  row.note += " with gaps";
+  row.build = [plain = row.build, size](Vars v) {
+    for (size_t i : {1, 2}) v[i] = slice(v[i], 0, 0, size, 2);
+    return plain(v);
+  };
+  row.reference = [plain = row.reference, size](Tensors t) {
+    for (size_t i : {1, 2}) t[i] = t[i].slice(0, 0, size, 2).contiguous();
+    return plain(t);
+  };
+  return row;
+}
+
 // On channels that a convolution left merged.
 Row after_conv(Row row) {
   int64_t channels = row.args[0].shape[1];
@@ -267,6 +283,7 @@ void add_group_norms(std::vector<Row>& rows) {
   }
   Row affine = group_norm_row({2, 6, 3, 4}, 3, true, true, "affine");
   Row plain = group_norm_row({2, 6, 3, 4}, 3, false, false, "plain");
+  rows.push_back(of_sliced_weights(affine));
   for (const Row& row : {affine, plain}) {
     rows.push_back(of_transpose(row));
     rows.push_back(after_conv(row));

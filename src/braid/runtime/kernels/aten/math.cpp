@@ -43,6 +43,10 @@ Body division(Function divide) {
   };
 }
 
+void add_trigamma(const Add& add) {
+  add("trigamma", [](Bound& b) { at::polygamma_out(b.out[0], 1, b.in[0]); });
+}
+
 void add_divisions(const Add& add) {
   add("fmod",
       division([](Bound& b) { at::fmod_out(b.out[0], b.in[0], b.in[1]); }));
@@ -126,6 +130,7 @@ void add_aten_math(KernelTable& table, at::Device device) {
     table.add(op, aten_kernel(device, std::move(body)));
   };
   add_divisions(add);
+  add_trigamma(add);
   add_mixed(add);
   add_sums(add);
 }

@@ -121,11 +121,16 @@ struct Sizes {
   int64_t batch, channels, places;
 };
 
+// libtorch walks through weights as if they were dense.
+std::optional<at::Tensor> dense(const Bound& b, size_t i) {
+  return b.has(i) ? std::optional(b.in[i].contiguous()) : std::nullopt;
+}
+
 void group_norm(Bound& b) {
   at::Tensor x = b.in[0].contiguous();
   Sizes n(x);
   auto [y, mean, rstd] = at::native_group_norm(
-      x, b.optional(1), b.optional(2), n.batch, n.channels, n.places,
+      x, dense(b, 1), dense(b, 2), n.batch, n.channels, n.places,
       b.attrs().integer("num_groups"), b.attrs().number("eps"));
   land({b.out[0], b.out[1], b.out[2]}, {y, mean, rstd});
 }

@@ -12,6 +12,13 @@ std::optional<double> scale_of(const Bound& b) {
   return b.attrs().number("scale");
 }
 
+// Heads as the kernel walks through them: dense rows that do not overlap.
+at::Tensor dense_rows(const Bound& b, size_t i) {
+  const at::Tensor& x = b.in[i];
+  bool dense = x.stride(-1) == 1 && x.stride(-2) >= x.size(-1);
+  return dense ? x : x.contiguous();
+}
+
 // The mask as the kernel wants it: added to the scores, of q's type.
 std::optional<at::Tensor> mask_of(const Bound& b, size_t i) {
   if (!b.has(i) || b.in[i].scalar_type() != at::kBool) return b.optional(i);
@@ -21,14 +28,15 @@ std::optional<at::Tensor> mask_of(const Bound& b, size_t i) {
 
 void forward(Bound& b) {
   auto [y, total] = at::_scaled_dot_product_flash_attention_for_cpu(
-      b.in[0], b.in[1], b.in[2], 0.0, b.attrs().flag_or("is_causal", false),
-      mask_of(b, 3), scale_of(b));
+      dense_rows(b, 0), dense_rows(b, 1), dense_rows(b, 2), 0.0,
+      b.attrs().flag_or("is_causal", false), mask_of(b, 3), scale_of(b));
   land({b.out[0], b.out[1]}, {y, total});
 }
 
 void backward(Bound& b) {
   auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-      b.in[0], b.in[1], b.in[2], b.in[3], b.in[4], b.in[5], 0.0,
+      dense_rows(b, 0), dense_rows(b, 1), dense_rows(b, 2), dense_rows(b, 3),
+      dense_rows(b, 4), b.in[5].contiguous(), 0.0,
       b.attrs().flag_or("is_causal", false), mask_of(b, 6), scale_of(b));
   land({b.out[0], b.out[1], b.out[2]}, {dq, dk, dv});
 }

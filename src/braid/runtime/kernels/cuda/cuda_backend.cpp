@@ -195,21 +195,29 @@ int64_t CudaBackend::measure_workspace(const Graph& graph, const Node& node,
   if (known != measured_.end()) return known->second;
   Current current(*this);
   std::vector<TrialMemory> memory;
-  auto trial = [&](ValueId id) -> Tensor {
+  auto trial = [&](const ValueType& type, const Strides& strides,
+                   int64_t offset) -> Tensor {
+    int64_t item = item_bytes(type.dtype);
+    memory.emplace_back((offset + span_elements(type.shape, strides)) * item);
+    return {memory.back().data() + offset * item, type.dtype, type.shape,
+            strides};
+  };
+  auto operand = [&](ValueId id) -> Tensor {
     if (id == kNone) return {};
     const Value& value = graph.value(id);
-    int64_t item = item_bytes(value.type.dtype);
-    int64_t span = span_elements(value.type.shape, value.strides);
-    memory.emplace_back((value.offset + span) * item);
-    return {memory.back().data() + value.offset * item, value.type.dtype,
-            value.type.shape, value.strides};
+    return trial(value.type, value.strides, value.offset);
   };
   Workspace workspace{.is_trial = true};
   Call call{
       .node = &node, .inputs = {}, .outputs = {}, .workspace = &workspace};
-  for (ValueId id : node.inputs) call.inputs.push_back(trial(id));
-  for (ValueId id : node.outputs) call.outputs.push_back(trial(id));
-  if (node.slot != kNone) call.outputs.push_back(trial(node.inputs[0]));
+  for (ValueId id : node.inputs) call.inputs.push_back(operand(id));
+  for (ValueId id : node.outputs) call.outputs.push_back(operand(id));
+  if (node.slot != kNone) {
+    const Slot& slot = graph.slot(node.slot);
+    Shape shape = slot.stored_shape();
+    call.outputs.push_back(
+        trial({slot.dtype, shape}, contiguous_strides(shape), 0));
+  }
   compute_.ready_thread();
   int64_t bytes = measure_scratch(kernels_.prepare(call), node.op);
   check_cuda(cudaStreamSynchronize(compute().get()), "a trial call");

@@ -1,0 +1,91 @@
+// libFuzzer target: any bytes either are a members file or a plan file, all
+// of whose values can be looked at, or are refused with one of our two error
+// types.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "braid/cli/members_file.h"
+#include "braid/cli/plan_file.h"
+#include "braid/cli/settings.h"
+#include "braid/models/models.h"
+
+namespace {
+
+using namespace braid;
+
+// A file in memory whose content is replaced again and again.
+class ScratchFile {
+ public:
+  ScratchFile() : file_(memfd_create("yaml", 0)) {
+    if (file_ < 0) std::abort();
+  }
+  ~ScratchFile() { close(file_); }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  std::filesystem::path hold(const uint8_t* data, size_t size) const {
+    if (ftruncate(file_, 0) != 0 ||
+        pwrite(file_, data, size, 0) != static_cast<ssize_t>(size)) {
+      std::abort();
+    }
+    return "/proc/self/fd/" + std::to_string(file_);
+  }
+
+ private:
+  int file_;
+};
+
+// Whether `read` took the bytes; anything but our errors ends the program.
+template <class Read>
+bool is_taken(Read read) {
+  try {
+    read();
+    return true;
+  } catch (const std::invalid_argument&) {
+  } catch (const std::runtime_error&) {
+  }
+  return false;
+}
+
+const cli::KnownValues& known_values() {
+  static const OpTable ops = standard_ops();
+  static const cli::KnownValues known(
+      passes::make_optimizer("adamw"),
+      models::build_model(ops, "mlp(dropout=0.1)", DType::kFloat32));
+  return known;
+}
+
+void read_members(const std::filesystem::path& path) {
+  for (const cli::MemberEntry& member : cli::read_members(path, 7)) {
+    if (member.seed < 0) std::abort();
+    for (const cli::Setting& setting : member.settings) {
+      is_taken([&] { known_values().read(setting, cli::member_keys()); });
+    }
+  }
+}
+
+void read_plan(const std::filesystem::path& path) {
+  plan::Plan plan = cli::read_plan(path, {"stem", "blocks.0", "head"});
+  if (plan.segments.size() != 3 || plan.depth < 0 || plan.depth > 64) {
+    std::abort();
+  }
+  for (const plan::Decision& d : plan.segments) {
+    if (plan::parse_decision(plan::decision_text(d)) != d) std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const ScratchFile file;
+  std::filesystem::path path = file.hold(data, size);
+  is_taken([&] { read_members(path); });
+  is_taken([&] { read_plan(path); });
+  return 0;
+}
