@@ -32,9 +32,10 @@ endif()
 add_library(braid_warnings INTERFACE)
 set(braid_warning_flags -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC 12 and 13 raise these falsely inside std::variant and std::string.
+  # GCC 12 and 13 raise these falsely inside std::variant, std::string and fmt.
   list(APPEND braid_warning_flags
-       -Wno-maybe-uninitialized -Wno-restrict -Wno-dangling-reference)
+       -Wno-maybe-uninitialized -Wno-restrict -Wno-dangling-reference
+       -Wno-array-bounds)
 endif()
 if(BRAID_WERROR)
   list(APPEND braid_warning_flags -Werror)

@@ -13,8 +13,11 @@ using Json = nlohmann::json;
 constexpr int64_t kCheckpointsKept = 2;
 constexpr size_t kMostDifferences = 8;
 
-// Gradients of micro-batches are written anew by every step.
-bool is_saved(const Slot& slot) { return slot.role != Role::kGradient; }
+// Gradients of micro-batches are written anew by every step; constants come
+// with the model.
+bool is_saved(const Slot& slot) {
+  return slot.role != Role::kGradient && slot.role != Role::kConstant;
+}
 
 [[noreturn]] void fail_foreign(const io::CheckpointDir& checkpoint,
                                const std::string& why) {

@@ -6,6 +6,7 @@ std::string_view role_name(Role role) {
   switch (role) {
     case Role::kParameter: return "parameter";
     case Role::kBuffer: return "buffer";
+    case Role::kConstant: return "constant";
     case Role::kOptimizer: return "optimizer";
     case Role::kGradient: return "gradient";
     case Role::kCounter: return "counter";

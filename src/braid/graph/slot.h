@@ -16,6 +16,7 @@ namespace braid {
 enum class Role {
   kParameter,  // learned
   kBuffer,     // part of the model's state dict, not learned
+  kConstant,   // never written, not in the state dict, one for all members
   kOptimizer,  // momenta and the like
   kGradient,   // accumulated over micro-batches
   kCounter,    // seeds and step counts

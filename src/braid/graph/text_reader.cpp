@@ -20,8 +20,9 @@ constexpr size_t kMaxSlots = 1 << 15;
 constexpr size_t kMaxInputs = 1 << 15;
 constexpr size_t kMaxAttrs = 1 << 10;
 
-constexpr Role kRoles[] = {Role::kParameter, Role::kBuffer,  Role::kOptimizer,
-                           Role::kGradient,  Role::kCounter, Role::kHyper};
+constexpr Role kRoles[] = {Role::kParameter, Role::kBuffer,   Role::kConstant,
+                           Role::kOptimizer, Role::kGradient, Role::kCounter,
+                           Role::kHyper};
 constexpr Phase kPhases[] = {Phase::kForward, Phase::kBackward, Phase::kUpdate};
 
 // A value as its line describes it.

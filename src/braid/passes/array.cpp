@@ -35,7 +35,7 @@ class ArrayBuilder {
 
   Graph build() {
     for (Slot slot : one_.slots()) {
-      slot.members = options_.members;
+      if (slot.role != Role::kConstant) slot.members = options_.members;
       graph_.add_slot(std::move(slot));
     }
     for (ValueId id : one_.inputs()) add_input(id);
@@ -119,7 +119,9 @@ void ArrayBuilder::add_input(ValueId id) {
 void ArrayBuilder::add_node(const Node& node) {
   graph_.continue_at(node);
   if (node.op == "read") {
-    return place(node.outputs[0], read(graph_, node.slot), Layout::kLeading);
+    bool is_shared = one_.slot(node.slot).role == Role::kConstant;
+    return place(node.outputs[0], read(graph_, node.slot),
+                 is_shared ? Layout::kShared : Layout::kLeading);
   }
   if (node.op == "assign") return assign(node.slot, leading(node.inputs[0]));
   auto is_shared = [&](ValueId id) {

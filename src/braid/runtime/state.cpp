@@ -70,7 +70,7 @@ void State::initialise(std::span<const int64_t> seeds) {
     fail_usage("[state] expected {} seeds, got {}", count, seeds.size());
   }
   for (size_t i = 0; i < slots_.size(); ++i) {
-    for (int64_t m = 0; m < count; ++m) {
+    for (int64_t m = 0; m < parts(static_cast<SlotId>(i)); ++m) {
       write_member(static_cast<SlotId>(i), m,
                    initial_content(slots_[i], seeds[static_cast<size_t>(m)]));
     }
@@ -117,8 +117,8 @@ void State::write(SlotId slot, std::span<const std::byte> content) {
 std::vector<std::byte> State::read_member(SlotId slot, int64_t member) const {
   check_member(member);
   std::vector<std::byte> all = read(slot);
-  if (members_ == 0) return all;
-  auto size = all.size() / static_cast<size_t>(members_);
+  if (parts(slot) == 1) return all;
+  auto size = all.size() / static_cast<size_t>(parts(slot));
   auto begin = all.begin() + static_cast<int64_t>(size) * member;
   return {begin, begin + static_cast<int64_t>(size)};
 }
@@ -127,15 +127,21 @@ void State::write_member(SlotId slot, int64_t member,
                          std::span<const std::byte> content) {
   check_member(member);
   int64_t whole = slots_[static_cast<size_t>(slot)].bytes();
-  int64_t size = whole / std::max<int64_t>(members_, 1);
+  int64_t size = whole / parts(slot);
   check_size(slot, content.size(), size);
   ++version_;
+  if (parts(slot) == 1) member = 0;
   if (host(slot)) {
     std::memcpy(host(slot) + size * member, content.data(), content.size());
   }
   if (device(slot)) {
     backend_.write(device(slot) + size * member, content.data(), size);
   }
+}
+
+// Members that have a part of their own; a constant is one for all.
+int64_t State::parts(SlotId slot) const {
+  return std::max<int64_t>(slots_[static_cast<size_t>(slot)].members, 1);
 }
 
 void State::check_member(int64_t member) const {

@@ -41,6 +41,7 @@ class State {
   int64_t version() const { return version_; }
 
  private:
+  int64_t parts(SlotId slot) const;
   void check_member(int64_t member) const;
   void check_size(SlotId slot, size_t given, int64_t expected) const;
 

@@ -25,6 +25,13 @@ void add_views(std::vector<Row>& rows) {
         rows, "expand", {from}, [to](Var v) { return exp(expand(v, to)); },
         [to](const Tensor& t) { return t.expand(to).exp(); }, shape_text(to));
   }
+  add_built(
+      rows, "detach", {{2, 3}}, [](Var v) { return mul(v, detach(v)); },
+      [](const Tensor& t) { return t * t.detach(); }, "beside");
+  add_built(
+      rows, "detach", {{2, 3}},
+      [](Var v) { return detach(transpose(v, 0, 1)); },
+      [](const Tensor& t) { return t.t().detach(); }, "alone");
   for (int64_t step : {1, 2, 3, 9}) {
     add_built(
         rows, "slice", {{6, 5}},
