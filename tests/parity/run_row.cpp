@@ -149,12 +149,14 @@ Results run_reference(const Row& row, const Tensors& inputs) {
 
 std::vector<Results> run_braid(const Row& row,
                                const std::vector<Tensors>& inputs, DType dtype,
-                               runtime::Backend& backend, bool as_array) {
+                               runtime::Backend& backend, bool as_array,
+                               DType precision) {
   OpTable ops = standard_ops();
   auto count = static_cast<int64_t>(inputs.size());
   train::TrainerOptions options{.optimizer = passes::make_optimizer("sgd")};
   options.optimizer.hyper["lr"] = 0;
   options.members = as_array ? count : 0;
+  options.precision = precision;
   train::Trainer trainer(ops, build_graph(ops, row, dtype), backend, options);
   std::map<std::string, at::Tensor> feeds;
   for (size_t i = 0; i < row.args.size(); ++i) {

@@ -25,7 +25,8 @@ Results run_reference(const Row& row, const Tensors& inputs);
 // are given; results by member.
 std::vector<Results> run_braid(const Row& row,
                                const std::vector<Tensors>& inputs, DType dtype,
-                               runtime::Backend& backend, bool as_array);
+                               runtime::Backend& backend, bool as_array,
+                               DType precision = DType::kFloat32);
 
 // max |a - b| / max |b|, with b's scale bounded from below.
 double difference(const at::Tensor& a, const at::Tensor& b);

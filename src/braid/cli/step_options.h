@@ -14,9 +14,10 @@ struct StepOptions {
   std::string optimizer;  // kind
   std::vector<std::string> set = {};  // NAME=VALUE
   std::string members;                // YAML file; empty: one model
-  std::string plan;   // YAML file; empty: chosen to fit the limit
-  std::string init;   // safetensors file; empty: by the seed
-  std::string dtype;  // f32, f64; empty: as the inputs
+  std::string plan;               // YAML file; empty: chosen to fit the limit
+  std::string init;               // safetensors file; empty: by the seed
+  std::string dtype;              // f32, f64; empty: as the inputs
+  std::string precision = "f32";  // of the work: f32, bf16
   std::string device = "cpu";
   std::string memory_limit;  // bytes; empty: none
   std::string out;

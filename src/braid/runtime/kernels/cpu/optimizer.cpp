@@ -170,7 +170,9 @@ void add_cpu_optimizer(KernelTable& table) {
   add("radam", make_kernel<RadamRule, 3>);
   add("lion", make_kernel<LionRule, 1>);
   table.add("sum_squares", [general = table.at("sum_squares")](const Call& c) {
-    if (!c.in(0).contiguous()) return general(c);
+    bool floats =
+        c.in(0).dtype == DType::kFloat32 || c.in(0).dtype == DType::kFloat64;
+    if (!floats || !c.in(0).contiguous()) return general(c);
     return c.in(0).dtype == DType::kFloat64 ? prepare_squares<double>(c)
                                             : prepare_squares<float>(c);
   });
