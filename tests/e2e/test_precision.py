@@ -103,25 +103,27 @@ def member_files(case, k):
 
 @pytest.mark.parametrize("name", SIZES)
 def test_an_array_of_three_is_three_solo_runs(tmp_path, name):
-    """Within what bfloat16 itself moves a run."""
+    """Within what bfloat16 itself moves a run; dropout masks are the same."""
     case = Case(tmp_path, name, "sgd")
-    files = [member_files(case, k) for k in range(3)]
+    text = cli_sizes(name)[:-1] + ",dropout=0.1)"
+    files = [member_files(case, k) | {"seed": k} for k in range(3)]
     yaml = tmp_path / "members.yaml"
-    yaml.write_text("".join(f"- {{inputs: {f['inputs']}, init: {f['init']}}}\n" for f in files))
+    yaml.write_text(
+        "".join(f"- {{{', '.join(f'{n}: {v}' for n, v in f.items())}}}\n" for f in files)
+    )
     args = (STEPS, case.kind, case.values)
-    options = {"precision": "bf16", "threads": 1}
-    array = run_members(cli_sizes(name), None, *args, tmp_path / "array", members=yaml, **options)
+    array = run_members(
+        text, None, *args, tmp_path / "array", members=yaml, precision="bf16", threads=1
+    )
     for k, got in enumerate(array):
+        own = {"init": files[k]["init"], "seed": k, "threads": 1}
         solo, full = (
-            run_step(
-                cli_sizes(name), files[k]["inputs"], *args, tmp_path / f"{k}-{precision}",
-                init=files[k]["init"], **(options | {"precision": precision}),
-            )
-            for precision in ("bf16", "f32")
-        )  # fmt: skip
+            run_step(text, files[k]["inputs"], *args, tmp_path / f"{k}-{p}", precision=p, **own)
+            for p in ("bf16", "f32")
+        )
         assert distance(got.losses, solo.losses) <= distance(solo.losses, full.losses)
         moved = grad_distance(solo.grads, full.grads)
-        assert grad_distance(got.grads, solo.grads) <= 0.5 * moved
+        assert grad_distance(got.grads, solo.grads) <= 0.1 * moved
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])
