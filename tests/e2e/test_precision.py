@@ -182,6 +182,27 @@ def test_what_cannot_be_narrow_is_refused(tmp_path):
     assert not (tmp_path / "o").exists()
 
 
+BF16_PARAMETERS = """braid-graph 1
+slot "w" bf16[4] parameter constant(1.0)
+input %0 "x" bf16[4]
+%1: bf16[4] = read "w"
+%2: bf16[4] = mul(%0, %1)
+%3: bf16[] = sum(%2) {dims=[0], keep_dims=false}
+output "loss" %3
+"""
+
+
+def test_parameters_are_never_bf16(tmp_path):
+    graph = tmp_path / "narrow.graph"
+    graph.write_text(BF16_PARAMETERS)
+    inputs = save(tmp_path / "x.safetensors", {"x": torch.ones(4, dtype=torch.bfloat16)})
+    args = (graph, inputs, 1, "sgd", {}, tmp_path / "o")
+    failed = run_braid(*step_args(*args), code=2)
+    assert "[sgd_update] parameters are f32 or f64, not bf16" in failed.stderr
+    asked = run_braid(*step_args(*args, precision="bf16"), code=2)
+    assert "[precision] bf16 needs parameters in f32; 'w' is bf16" in asked.stderr
+
+
 def test_inspect_shows_the_casts():
     done = run_braid("inspect", "mlp", "--precision", "bf16", "--dump-after", "precision")
     assert "bf16[16, 32] = linear(" in done.stdout

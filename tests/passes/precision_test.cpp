@@ -140,6 +140,26 @@ output "loss" %11
   EXPECT_EQ(count_op(graph, "assign"), 2);
 }
 
+TEST(PrecisionTest, BuffersAreAssignedInTheirOwnType) {
+  Graph graph = lowered(graph_of(R"(
+slot "w" f32[4, 4] parameter constant(0.0)
+slot "last" f32[4, 4] buffer constant(0.0)
+slot "hint" bf16[4, 4] buffer constant(0.0)
+input %0 "x" f32[4, 4]
+%1: f32[4, 4] = read "w"
+%2: f32[4, 4] = matmul(%0, %1)
+assign "last" (%2)
+%3: bf16[4, 4] = to(%2) {dtype="bf16"}
+assign "hint" (%3)
+%4: f32[] = sum(%2) {dims=[0, 1], keep_dims=false}
+output "loss" %4
+)"));
+  EXPECT_EQ(input_types(graph, node_of(graph, "assign", 0)),
+            std::vector(1, kF32));
+  EXPECT_EQ(input_types(graph, node_of(graph, "assign", 1)),
+            std::vector(1, kBF16));
+}
+
 TEST(PrecisionTest, IntegersAndF64StayAsTheyAre) {
   Graph graph = lowered(graph_of(R"(
 slot "w" f32[4] parameter constant(0.0)

@@ -164,7 +164,8 @@ class PrecisionBuilder {
   }
 
   DType type_for(const Node& node, const std::vector<ValueId>& inputs) const {
-    if (node.op == "assign" || gives_double(node)) return DType::kFloat32;
+    if (node.op == "assign") return graph_.slot(node.slot).dtype;
+    if (gives_double(node)) return DType::kFloat32;
     Precision precision = precision_of(node.op);
     if (precision == Precision::kLow) return compute_;
     if (precision != Precision::kFollow) return DType::kFloat32;
