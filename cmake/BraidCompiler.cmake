@@ -35,7 +35,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 and 13 raise these falsely inside std::variant, std::string and fmt.
   list(APPEND braid_warning_flags
        -Wno-maybe-uninitialized -Wno-restrict -Wno-dangling-reference
-       -Wno-array-bounds)
+       -Wno-array-bounds -Wno-stringop-overflow)
 endif()
 if(BRAID_WERROR)
   list(APPEND braid_warning_flags -Werror)

@@ -118,6 +118,30 @@ double mean_of(const Numbers& x) {
          static_cast<double>(x.size());
 }
 
+TEST(Dropout, InBf16DrawsTheSameAndRoundsOnce) {
+  Shape shape{6, 35};
+  double p = 0.3;
+  for (bool strided : {false, true}) {
+    SCOPED_TRACE(strided);
+    auto turned = [=](Var x) { return strided ? transpose(x, 0, 1) : x; };
+    Layer wide = [=](Var x, const Draw& draw) {
+      return dropout(turned(x), draw);
+    };
+    Layer narrow = [=](Var x, const Draw& draw) {
+      Var y = dropout(turned(cast(x, DType::kBFloat16)), draw);
+      return cast(y, DType::kFloat64);
+    };
+    Outcome expected = run(shape, p, wide, normals(shape), {4}, false);
+    Outcome got = run(shape, p, narrow, normals(shape), {4}, false);
+    ASSERT_EQ(got.y.size(), expected.y.size());
+    for (size_t i = 0; i < got.y.size(); ++i) {
+      EXPECT_EQ(got.y[i] == 0, expected.y[i] == 0);
+      // x and the result are rounded to 8 bits.
+      EXPECT_NEAR(got.y[i], expected.y[i], std::abs(expected.y[i]) / 128);
+    }
+  }
+}
+
 TEST(FeatureDropout, DropsWholeChannelsAtTheRate) {
   Shape shape{40, 50, 2, 3};
   Numbers y = run(shape, 0.3, feature_dropout, ones(shape), {7}, false).y;

@@ -280,11 +280,13 @@ TEST(ShapeRules, Norms) {
 
 TEST(ShapeRules, EmbeddingsAndAttention) {
   ValueType q = f32({2, 3, 4, 5}), k = f32({2, 3, 6, 5}), v = f32({2, 3, 6, 7});
+  ValueType low{DType::kBFloat16, {2, 3, 4, 5}};
   const char* attention = "scaled_dot_product_attention";
   expect_all(std::vector<Good>{
       {"embedding", {f32({9, 4}), i64({2, 3})}, {}, "f32[2, 3, 4]"},
       {"embedding", {f32({2, 9, 4}), i64({2, 3})}, members(2), "f32[2, 3, 4]"},
-      {attention, {q, k, v}, {}, "f32[2, 3, 4, 7] f32[2, 3, 4]"}});
+      {attention, {q, k, v}, {}, "f32[2, 3, 4, 7] f32[2, 3, 4]"},
+      {attention, {low, low, low}, {}, "bf16[2, 3, 4, 5] f32[2, 3, 4]"}});
   expect_all(std::vector<Bad>{
       {"embedding", {f32({9}), i64({2})}, {}, "the table has rank 1"},
       {"embedding", {f32({9, 4}), f32({2})}, {}, "indices are f32"},
@@ -305,6 +307,7 @@ TEST(ShapeRules, DropoutAndLosses) {
   expect_all(std::vector<Good>{
       {"dropout", dropout_inputs(x, {}), {}, "f32[2, 6]"},
       {"dropout", dropout_inputs(x, {2}), members(2), "f32[2, 6]"},
+      {"dropout", dropout_inputs({DType::kBFloat16, {8}}, {}), {}, "bf16[8]"},
       {"cross_entropy_loss", {x, i64({2})}, {}, "f32[] f32[2] f32[]"},
       {"cross_entropy_loss",
        {f32({3, 4, 6}), i64({3, 4})},
@@ -321,7 +324,6 @@ TEST(ShapeRules, DropoutAndLosses) {
       {"dropout", dropout_inputs(x, {2}), members(3), "expected 3 values"},
       {"dropout", dropout_inputs(x, {3}), members(3), "3 members"},
       {"dropout", dropout_inputs(i64({2}), {}), {}, "i64"},
-      {"dropout", dropout_inputs({DType::kBFloat16, {8}}, {}), {}, "bf16"},
       {"dropout", wrong_step, {}, "must be i64"},
       {"dropout", wrong_p, {}, "p must be f64"},
       {"cross_entropy_loss", {x, f32({2})}, {}, "targets are f32"},

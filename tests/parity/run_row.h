@@ -29,7 +29,8 @@ class PreparedRow {
   // Borrows the row and the backend. `like` gives weights and the number of
   // members.
   PreparedRow(const Row& row, const std::vector<Tensors>& like, DType dtype,
-              runtime::Backend& backend, bool as_array);
+              runtime::Backend& backend, bool as_array,
+              DType precision = DType::kFloat32);
 
   // Results by member.
   std::vector<Results> run(const std::vector<Tensors>& inputs);
@@ -50,7 +51,8 @@ class PreparedRow {
 // Runs it once.
 std::vector<Results> run_braid(const Row& row,
                                const std::vector<Tensors>& inputs, DType dtype,
-                               runtime::Backend& backend, bool as_array);
+                               runtime::Backend& backend, bool as_array,
+                               DType precision = DType::kFloat32);
 
 // max |a - b| / max |b|, with b's scale bounded from below.
 double difference(const at::Tensor& a, const at::Tensor& b);

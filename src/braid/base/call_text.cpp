@@ -88,7 +88,10 @@ class CallReader {
 };
 
 std::string value_text(const CallValue& value) {
-  std::string list = fmt::format("{}", fmt::join(value.numbers, ","));
+  std::string list;
+  for (double number : value.numbers) {
+    list += fmt::format("{}{}", list.empty() ? "" : ",", number);
+  }
   return fmt::format("{}={}{}{}", value.name, value.is_list ? "[" : "", list,
                      value.is_list ? "]" : "");
 }

@@ -16,6 +16,7 @@
 #include "braid/passes/array.h"
 #include "braid/passes/layout.h"
 #include "braid/passes/names.h"
+#include "braid/passes/precision.h"
 #include "braid/passes/segments.h"
 #include "braid/plan/buffers.h"
 #include "braid/plan/compile.h"
@@ -31,12 +32,14 @@ struct InspectOptions {
   std::string dump_after;
   std::string optimizer = "adamw";
   std::string dtype;
+  std::string precision = "f32";
   int64_t copies = 0;      // 0: one model, no array
   int64_t accumulate = 1;  // micro-batches
 };
 
-const std::vector<std::string> kPasses{"forward",    "array",     "autodiff",
-                                       "accumulate", "optimizer", "layout"};
+const std::vector<std::string> kPasses{"forward",  "array",      "precision",
+                                       "autodiff", "accumulate", "optimizer",
+                                       "layout"};
 
 void declare(CLI::App& app, InspectOptions& o) {
   auto add = [&](const char* name, auto& value, const char* type,
@@ -51,6 +54,7 @@ void declare(CLI::App& app, InspectOptions& o) {
   add("--accumulate", o.accumulate, "M", "Micro-batches (1)")
       ->check(check_whole);
   add("--dtype", o.dtype, "TYPE", "f32 or f64 (f32)");
+  add("--precision", o.precision, "TYPE", "Of the work: f32 or bf16 (f32)");
   app.footer(fmt::format("{}\n{}\nPasses: {}\n", models_in_words(),
                          optimizers_in_words(), fmt::join(kPasses, ", ")));
 }
@@ -71,6 +75,10 @@ void validate(const InspectOptions& o) {
   if (o.dtype != "" && o.dtype != "f32" && o.dtype != "f64") {
     fail_usage("[braid inspect] --dtype is f32 or f64, not '{}'", o.dtype);
   }
+  if (o.precision != "f32" && o.precision != "bf16") {
+    fail_usage("[braid inspect] --precision is f32 or bf16, not '{}'",
+               o.precision);
+  }
   if (!o.dump_after.empty() &&
       std::ranges::find(kPasses, o.dump_after) == kPasses.end()) {
     fail_usage(
@@ -86,6 +94,9 @@ Graph graph_after(const OpTable& ops, Graph graph, const InspectOptions& o) {
   if (o.dump_after == "forward") return graph;
   if (o.copies > 0) graph = passes::array(ops, graph, {.members = o.copies});
   if (o.dump_after == "array") return graph;
+  graph = passes::lower_precision(ops, graph,
+                                  {.compute = *find_dtype(o.precision)});
+  if (o.dump_after == "precision") return graph;
   passes::Gradients gradients = passes::differentiate(ops, std::move(graph));
   if (o.dump_after == "autodiff") return std::move(gradients.graph);
   passes::StepGraph step =
@@ -102,7 +113,8 @@ passes::StepGraph step_with(const OpTable& ops, const Graph& forward,
   return train::build_step(ops, forward,
                            {.optimizer = passes::make_optimizer(optimizer),
                             .members = o.copies,
-                            .micro_batches = o.accumulate});
+                            .micro_batches = o.accumulate,
+                            .precision = *find_dtype(o.precision)});
 }
 
 void print_inputs(const Graph& graph) {

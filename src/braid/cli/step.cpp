@@ -44,6 +44,7 @@ void declare(CLI::App& app, StepOptions& o) {
   add("--accumulate", o.accumulate, "M", "Cut the batch into M parts (1)")
       ->check(check_whole);
   add("--dtype", o.dtype, "TYPE", "f32 or f64 (as the inputs, else f32)");
+  add("--precision", o.precision, "TYPE", "Of the work: f32 or bf16 (f32)");
   add("--device", o.device, "NAME", "cpu or cuda:N (cpu)");
   add("--threads", o.threads, "N", "Most threads of one operation (all)")
       ->check(check_whole);

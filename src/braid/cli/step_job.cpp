@@ -227,6 +227,7 @@ Json arguments_json(const StepJob& job) {
           {"inputs", hex(job.feed.fingerprint())},
           {"optimizer", optimizer_text(job.trainer.optimizer)},
           {"accumulate", job.trainer.micro_batches},
+          {"precision", dtype_name(job.trainer.precision)},
           {"threads", job.trainer.threads},
           {"device", job.device},
           {"array", job.is_array()},
@@ -263,6 +264,7 @@ StepJob read_job(const OpTable& ops, const StepOptions& o) {
   train::TrainerOptions trainer{.optimizer = std::move(optimizer),
                                 .schedules = read_schedules(o, entries),
                                 .micro_batches = o.accumulate,
+                                .precision = *find_dtype(o.precision),
                                 .threads = read_threads(o.threads)};
   if (!o.members.empty()) {
     trainer.members = static_cast<int64_t>(members.size());

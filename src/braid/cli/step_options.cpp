@@ -39,6 +39,9 @@ void StepOptions::validate() const {
   if (dtype != "" && dtype != "f32" && dtype != "f64") {
     fail_usage("[braid step] --dtype is f32 or f64, not '{}'", dtype);
   }
+  if (precision != "f32" && precision != "bf16") {
+    fail_usage("[braid step] --precision is f32 or bf16, not '{}'", precision);
+  }
 }
 
 }  // namespace braid::cli

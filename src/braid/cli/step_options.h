@@ -18,9 +18,10 @@ struct StepOptions {
   std::vector<std::string> freeze = {};  // patterns
   std::vector<std::string> init_weights = {};  // PATTERN=INITIALISER
   std::string members;                         // YAML file; empty: one model
-  std::string plan;   // YAML file; empty: chosen to fit the limit
-  std::string init;   // safetensors file; empty: by the seed
-  std::string dtype;  // f32, f64; empty: as the inputs
+  std::string plan;               // YAML file; empty: chosen to fit the limit
+  std::string init;               // safetensors file; empty: by the seed
+  std::string dtype;              // f32, f64; empty: as the inputs
+  std::string precision = "f32";  // of the work: f32, bf16
   std::string device = "cpu";
   std::string memory_limit;  // bytes; empty: none
   std::string out;

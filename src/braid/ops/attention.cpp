@@ -36,8 +36,9 @@ std::vector<ValueType> attention_shape(const NodeView& v) {
            shape_text(w));
   }
   check_mask(v, 3, {q[0], q[1], q[2], k[2]});
-  return {{v.dtype(0), {q[0], q[1], q[2], w[3]}},
-          {v.dtype(0), {q[0], q[1], q[2]}}};
+  // A rounded logsumexp would be off by as much as a weight itself.
+  DType sums = std::max(v.dtype(0), DType::kFloat32);
+  return {{v.dtype(0), {q[0], q[1], q[2], w[3]}}, {sums, {q[0], q[1], q[2]}}};
 }
 
 // [N, T, H, E] in memory, so that joining the heads is a view.

@@ -5,6 +5,7 @@
 #include "braid/base/error.h"
 #include "braid/ops/families.h"
 #include "braid/ops/functions.h"
+#include "braid/ops/promotion.h"
 #include "braid/ops/traits.h"
 
 namespace braid {
@@ -13,9 +14,7 @@ namespace {
 // Inputs x, p, seed, step (scalars, [B] in an array), micro (one scalar).
 std::vector<ValueType> dropout_shape(const NodeView& v) {
   int64_t sets = std::max<int64_t>(v.members(), 1);
-  if (v.dtype(0) != DType::kFloat32 && v.dtype(0) != DType::kFloat64) {
-    v.fail("x is {}, expected f32 or f64", dtype_name(v.dtype(0)));
-  }
+  expect_float(v);
   for (size_t i = 1; i < 4; ++i) {
     if (num_elements(v.shape(i)) != sets) {
       v.fail("input {} is {}, expected {} values", i, shape_text(v.shape(i)),

@@ -9,6 +9,7 @@
 #include "braid/passes/array.h"
 #include "braid/passes/layout.h"
 #include "braid/passes/names.h"
+#include "braid/passes/precision.h"
 #include "braid/passes/prune.h"
 #include "braid/passes/segments.h"
 
@@ -96,6 +97,9 @@ passes::StepGraph build_step(const OpTable& ops, Graph forward,
         ops, forward,
         {.members = options.members, .shared_inputs = options.shared_inputs});
   }
+  check_pass(forward);
+  forward =
+      passes::lower_precision(ops, forward, {.compute = options.precision});
   check_pass(forward);
   passes::Gradients gradients = passes::differentiate(ops, std::move(forward));
   check_pass(gradients.graph);

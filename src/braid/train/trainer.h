@@ -21,7 +21,8 @@ struct TrainerOptions {
   int64_t members = 0;                          // 0: one model, no member axis
   std::vector<std::string> shared_inputs = {};  // one minibatch for all
   int64_t micro_batches = 1;
-  plan::Plan plan = {};  // empty: everything stays on the device
+  DType precision = DType::kFloat32;  // of the work; or bf16, see precision.h
+  plan::Plan plan = {};               // empty: everything stays on the device
   // Try plans that take less and less device memory until one fits the
   // device's limit. Used when `plan` is empty.
   bool fit_to_limit = true;
@@ -75,8 +76,8 @@ class Trainer {
   std::unique_ptr<LearningRates> rates_;  // null without schedules
 };
 
-// The whole step before planning: array, autodiff, accumulation, optimizer,
-// layout.
+// The whole step before planning: array, precision, autodiff, accumulation,
+// optimizer, layout.
 passes::StepGraph build_step(const OpTable& ops, Graph forward,
                              const TrainerOptions& options);
 

@@ -11,6 +11,12 @@ double scale_of(const Bound& b, const at::Tensor& q) {
   return b.attrs().number_or("scale", usual);
 }
 
+// Narrow operands are multiplied in f32: scores rounded to bf16 would move the
+// weights by several percent.
+at::Tensor wide(const at::Tensor& x) {
+  return x.scalar_type() == at::kBFloat16 ? x.to(at::kFloat) : x;
+}
+
 // Scores[N, H, T, S] get -inf where a query may not look.
 void apply_mask(at::Tensor& s, const at::Tensor& mask, bool causal) {
   if (mask.defined() && mask.scalar_type() == at::kBool) {
@@ -29,7 +35,8 @@ void apply_mask(at::Tensor& s, const at::Tensor& mask, bool causal) {
 // q k^T * scale with the mask, which is input `mask` where there is one.
 at::Tensor scores(const Bound& b, const at::Tensor& q, const at::Tensor& k,
                   size_t mask) {
-  at::Tensor s = at::matmul(q, k.transpose(-2, -1)).mul_(scale_of(b, q));
+  at::Tensor s =
+      at::matmul(wide(q), wide(k).transpose(-2, -1)).mul_(scale_of(b, q));
   apply_mask(s, b.has(mask) ? b.in[mask] : at::Tensor(),
              b.attrs().flag_or("is_causal", false));
   return s;
@@ -44,11 +51,12 @@ at::Tensor row_totals(const at::Tensor& s) {
 void attention(Bound& b) {
   at::Tensor s = scores(b, b.in[0], b.in[1], 3);
   b.out[1].copy_(row_totals(s));
-  b.out[0].copy_(at::matmul(at::_safe_softmax(s, -1), b.in[2]));
+  b.out[0].copy_(at::matmul(at::_safe_softmax(s, -1), wide(b.in[2])));
 }
 
 void attention_backward(Bound& b) {
-  const at::Tensor &dy = b.in[0], &q = b.in[1], &k = b.in[2], &v = b.in[3];
+  at::Tensor dy = wide(b.in[0]), q = wide(b.in[1]), k = wide(b.in[2]);
+  at::Tensor v = wide(b.in[3]);
   // Not exp(s - logsumexp): that loses digits where scores are large.
   at::Tensor p = at::_safe_softmax(scores(b, q, k, 6), -1);
   at::Tensor dv = at::matmul(p.transpose(-2, -1), dy);
@@ -63,14 +71,14 @@ void attention_backward(Bound& b) {
 }
 
 void weights(Bound& b) {
-  at::Tensor s = b.in[0] * b.attrs().number("scale");
+  at::Tensor s = wide(b.in[0]) * b.attrs().number("scale");
   apply_mask(s, b.has(1) ? b.in[1] : at::Tensor(),
              b.attrs().flag_or("is_causal", false));
   b.out[0].copy_(at::_safe_softmax(s, -1));
 }
 
 void weights_backward(Bound& b) {
-  const at::Tensor &dp = b.in[0], &p = b.in[1];
+  at::Tensor dp = wide(b.in[0]), p = wide(b.in[1]);
   at::Tensor inner = (dp * p).sum({-1}, true);
   b.out[0].copy_((dp - inner).mul_(p));
 }

@@ -7,9 +7,13 @@
 namespace braid::runtime {
 namespace {
 
+// Narrow values are scaled in f32.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
 template <class T>
 void drop(T* y, const T* x, int64_t count, double p, DrawKey key) {
-  auto factor = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
+  auto factor = static_cast<Wide<T>>(p < 1 ? 1 / (1 - p) : 0);
   constexpr int64_t kBlocks = 1024;
   at::parallel_for(0, (count + 3) / 4, kBlocks, [&](int64_t from, int64_t to) {
     for (int64_t block = from; block < to; ++block) {
@@ -19,7 +23,7 @@ void drop(T* y, const T* x, int64_t count, double p, DrawKey key) {
       for (int64_t i = 0; i < end; ++i) {
         bool stays = unit_interval(random.word[i]) >= p;
         int64_t at = block * 4 + i;
-        y[at] = stays ? x[at] * factor : T(0);
+        y[at] = stays ? static_cast<T>(x[at] * factor) : T(0);
       }
     }
   });
@@ -40,10 +44,10 @@ void run_dropout(const Call& c) {
 }
 
 Run prepare_dropout(const Call& call) {
-  bool is_double = call.in(0).dtype == DType::kFloat64;
-  auto run = [is_double](const Call& c) {
-    is_double ? run_dropout<double>(c) : run_dropout<float>(c);
-  };
+  DType dtype = call.in(0).dtype;
+  auto run = dtype == DType::kFloat64    ? run_dropout<double>
+             : dtype == DType::kBFloat16 ? run_dropout<at::BFloat16>
+                                         : run_dropout<float>;
   if (call.in(0).contiguous()) return [call, run] { run(call); };
   // Strided input: rows first, then in place.
   Call packed = call;

@@ -194,7 +194,8 @@ bool is_plain_mean(const Call& c, const Tensor& target, size_t weight) {
 
 Run prepare(const Call& c, const Tensor& logits, Body f32, Body f64,
             const Kernel& general) {
-  bool plain = c.out(0).contiguous();
+  bool plain = c.out(0).contiguous() && (logits.dtype == DType::kFloat32 ||
+                                         logits.dtype == DType::kFloat64);
   for (const Tensor& t : c.inputs) plain = plain && t.contiguous();
   if (!plain || logits.numel() == 0) return general(c);
   Body body = logits.dtype == DType::kFloat64 ? f64 : f32;

@@ -2,6 +2,7 @@
 // plan says so. Element-wise: every element is read before it is written.
 #include <ATen/Parallel.h>
 
+#include "braid/base/error.h"
 #include "braid/ops/update_kinds.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
 #include "braid/runtime/kernels/cpu/vectorize.h"
@@ -97,10 +98,20 @@ void run(const Call& c, const UpdateKind& kind, int64_t sets) {
   }
 }
 
+void check_type(const Call& c) {
+  DType dtype = c.in(0).dtype;
+  if (dtype == DType::kFloat32 || dtype == DType::kFloat64) return;
+  fail_usage(
+      "[{}] parameters are f32 or f64, not {}\n"
+      "HINT: for work in bf16 keep them in f32 and set the precision",
+      c.node->op, dtype_name(dtype));
+}
+
 // The version of a rule for the states that are there.
 template <template <class> class Rule, unsigned... kHas>
 Kernel make_kernel(const UpdateKind& kind) {
   return [&kind](const Call& c) -> Run {
+    check_type(c);
     unsigned has = 0;
     for (size_t k = 0; k < kind.states.size(); ++k) {
       has |= static_cast<unsigned>(c.has(2 + k)) << k;
@@ -170,7 +181,9 @@ void add_cpu_optimizer(KernelTable& table) {
   add("radam", make_kernel<RadamRule, 3>);
   add("lion", make_kernel<LionRule, 1>);
   table.add("sum_squares", [general = table.at("sum_squares")](const Call& c) {
-    if (!c.in(0).contiguous()) return general(c);
+    bool floats =
+        c.in(0).dtype == DType::kFloat32 || c.in(0).dtype == DType::kFloat64;
+    if (!floats || !c.in(0).contiguous()) return general(c);
     return c.in(0).dtype == DType::kFloat64 ? prepare_squares<double>(c)
                                             : prepare_squares<float>(c);
   });

@@ -71,16 +71,21 @@ void check_launch(const char* kernel) {
 }
 
 template <class T>
+cuda::Dropout<T> dropout_of(const Call& c) {
+  return {.y = c.out(0).as<T>(),
+          .x = c.in(0).as<T>(),
+          .p = c.in(1).as<double>(),
+          .seed = c.in(2).as<int64_t>(),
+          .step = c.in(3).as<int64_t>(),
+          .micro = c.in(4).as<int64_t>(),
+          .rng_key = c.node->rng_key,
+          .members = sets_of(c),
+          .count = c.out(0).numel() / sets_of(c)};
+}
+
+template <class T>
 Run prepare_dropout(const Call& c, const Place& place) {
-  cuda::Dropout<T> d{.y = c.out(0).as<T>(),
-                     .x = c.in(0).as<T>(),
-                     .p = c.in(1).as<double>(),
-                     .seed = c.in(2).as<int64_t>(),
-                     .step = c.in(3).as<int64_t>(),
-                     .micro = c.in(4).as<int64_t>(),
-                     .rng_key = c.node->rng_key,
-                     .members = sets_of(c),
-                     .count = c.out(0).numel() / sets_of(c)};
+  cuda::Dropout<T> d = dropout_of<T>(c);
   auto run = [d, place] {
     cuda::launch_dropout(d, place.stream);
     check_launch("dropout");
@@ -276,9 +281,26 @@ constexpr Row kRows[] = {
      prepare_layer_norm_backward<double>},
 };
 
+// bf16 by way of f32 scratch.
+Run narrow_dropout(const Call& call, const Place& place) {
+  auto d = dropout_of<float>(call);
+  at::Tensor x = bind(call.in(0), place.device);
+  at::Tensor y = bind(call.out(0), place.device);
+  return [d, place, x, y] {
+    at::Tensor wide = at::empty(x.sizes(), x.options().dtype(at::kFloat));
+    wide.copy_(x);
+    auto now = d;
+    now.x = now.y = wide.data_ptr<float>();
+    cuda::launch_dropout(now, place.stream);
+    check_launch("dropout");
+    y.copy_(wide);
+  };
+}
+
 Run dropout(const Call& call, const Place& place) {
   bool is_double = call.in(0).dtype == DType::kFloat64;
   if (call.out(0).numel() == 0) return [] {};
+  if (call.in(0).dtype == DType::kBFloat16) return narrow_dropout(call, place);
   return is_double ? prepare_dropout<double>(call, place)
                    : prepare_dropout<float>(call, place);
 }

@@ -1,0 +1,137 @@
+// Rows of the table in bfloat16: masters in f32, operands cast to bf16, the
+// precision pass on. The reference is libtorch's autograd on bf16 operands.
+#include <gtest/gtest.h>
+
+#include "braid/ops/functions.h"
+#include "braid/passes/precision.h"
+#include "braid/runtime/cpu_backend.h"
+#include "run_row.h"
+
+namespace braid::parity {
+namespace {
+
+constexpr DType kF32 = DType::kFloat32;
+constexpr DType kBF16 = DType::kBFloat16;
+constexpr double kUlp = 1.0 / 128;  // of bf16, relative
+
+const runtime::KernelTable& kernels() {
+  static const runtime::KernelTable table = runtime::cpu_kernels();
+  return table;
+}
+
+// The row between casts: float operands become bf16, a float result f32.
+Row narrowed(const Row& row) {
+  Row narrow = row;
+  narrow.build = [row](const std::vector<Var>& inputs) {
+    std::vector<Var> vars = inputs;
+    for (Var& x : vars) {
+      if (x && x.dtype() == kF32) x = cast(x, kBF16);
+    }
+    Var y = row.build ? row.build(vars) : apply(row.op, vars, row.attrs);
+    return is_floating(y.dtype()) ? cast(y, kF32) : y;
+  };
+  narrow.reference = [row](const Tensors& inputs) {
+    Tensors tensors = inputs;
+    for (at::Tensor& x : tensors) {
+      if (x.defined() && x.is_floating_point()) x = x.to(at::kBFloat16);
+    }
+    at::Tensor y = row.reference(tensors);
+    return y.is_floating_point() ? y.to(at::kFloat) : y;
+  };
+  return narrow;
+}
+
+// Rounding adds up over the steps of a recurrence.
+double limit_of(const Row& row) {
+  bool recurs = row.op == "lstm_cell" || row.op == "gru_cell";
+  return (recurs ? 8 : 4) * kUlp;
+}
+
+class Bf16Parity : public testing::TestWithParam<Row> {};
+
+void expect_near(const Results& a, const Results& b, double limit) {
+  for (const auto& [name, value] : b) {
+    SCOPED_TRACE(name);
+    ASSERT_TRUE(a.contains(name));
+    ASSERT_EQ(a.at(name).sizes(), value.sizes());
+    EXPECT_LE(difference(a.at(name), value), limit);
+  }
+}
+
+TEST_P(Bf16Parity, ForwardAndGradientsEqualLibtorch) {
+  runtime::CpuBackend backend(kernels(), {});
+  Row row = narrowed(GetParam());
+  Tensors inputs = random_inputs(row, kF32, 0);
+  auto got = run_braid(row, {inputs}, kF32, backend, false, kBF16);
+  expect_near(got[0], run_reference(row, inputs), limit_of(row));
+  auto again = run_braid(row, {inputs}, kF32, backend, false, kBF16);
+  expect_near(again[0], got[0], 0);
+}
+
+TEST_P(Bf16Parity, ArrayOfThreeEqualsSoloRuns) {
+  runtime::CpuBackend backend(kernels(), {});
+  Row row = narrowed(GetParam());
+  std::vector<Tensors> inputs;
+  for (int64_t m = 0; m < 3; ++m) inputs.push_back(random_inputs(row, kF32, m));
+  auto members = run_braid(row, inputs, kF32, backend, true, kBF16);
+  for (size_t m = 0; m < 3; ++m) {
+    SCOPED_TRACE(m);
+    auto solo = run_braid(row, {inputs[m]}, kF32, backend, false, kBF16);
+    expect_near(members[m], solo[0], limit_of(row));
+  }
+}
+
+// Ops that the pass gives f32 are tested in f32, and what has no float
+// operand has nothing to round.
+bool is_narrow(const Row& row) {
+  auto is_float = [](const Arg& arg) {
+    return arg.kind != Arg::Kind::kIndex && arg.kind != Arg::Kind::kBool &&
+           arg.kind != Arg::Kind::kMissing;
+  };
+  return passes::precision_of(row.op) != passes::Precision::kFull &&
+         std::any_of(row.args.begin(), row.args.end(), is_float);
+}
+
+// At most this many rows of an op, spread evenly: types are at stake here,
+// arguments are tested in f32 and f64.
+constexpr size_t kRowsOfOp = 24;
+
+std::vector<Row> narrow_rows() {
+  std::map<std::string, std::vector<Row>> by_op;
+  for (const Row& row : all_rows()) {
+    if (is_narrow(row)) by_op[row.op].push_back(row);
+  }
+  std::vector<Row> rows;
+  for (const auto& [op, all] : by_op) {
+    size_t count = std::min(all.size(), kRowsOfOp);
+    for (size_t i = 0; i < count; ++i) {
+      rows.push_back(all[i * all.size() / count]);
+    }
+  }
+  return rows;
+}
+
+std::string row_name(const testing::TestParamInfo<Row>& info) {
+  std::string name =
+      info.param.op + "_" + info.param.note + "_" + std::to_string(info.index);
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, Bf16Parity, testing::ValuesIn(narrow_rows()),
+                         row_name);
+
+// What the pass sends to bf16 must have rows.
+TEST(Bf16Table, CoversEveryOpThatIsNarrow) {
+  std::set<std::string> covered;
+  for (const Row& row : narrow_rows()) covered.insert(row.op);
+  for (const passes::PrecisionRow& row : passes::precision_rows()) {
+    if (row.precision == passes::Precision::kFull) continue;
+    EXPECT_TRUE(covered.contains(std::string(row.op))) << row.op;
+  }
+}
+
+}  // namespace
+}  // namespace braid::parity
