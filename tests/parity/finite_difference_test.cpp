@@ -34,6 +34,7 @@ constexpr Exception kExceptions[] = {
     {"embedding", "pad", kAll, "the padding row does not learn"},
     {"bounded_norm", "cosine", kAll, "libtorch looks through the bound"},
     {"gaussian_nll_loss", "", 2, "libtorch looks through the bound"},
+    {"detach", "", kAll, "no gradient flows"},
     {"batch_norm", "eval", 3, "running statistics do not learn"},
     {"batch_norm", "eval", 4, "the same"},
     {"instance_norm", "eval", 3, "the same"},

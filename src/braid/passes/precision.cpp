@@ -28,6 +28,9 @@ constexpr PrecisionRow kRows[] = {
     {"prelu", kLow},
     {"scaled_dot_product_attention", kLow},
 
+    // Its types are written in the node.
+    {"torch_op", kFull},
+
     // Functions that blow up small differences.
     {"acos", kFull},
     {"acosh", kFull},

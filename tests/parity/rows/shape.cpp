@@ -28,10 +28,6 @@ void add_views(std::vector<Row>& rows) {
   add_built(
       rows, "detach", {{2, 3}}, [](Var v) { return mul(v, detach(v)); },
       [](const Tensor& t) { return t * t.detach(); }, "beside");
-  add_built(
-      rows, "detach", {{2, 3}},
-      [](Var v) { return detach(transpose(v, 0, 1)); },
-      [](const Tensor& t) { return t.t().detach(); }, "alone");
   for (int64_t step : {1, 2, 3, 9}) {
     add_built(
         rows, "slice", {{6, 5}},

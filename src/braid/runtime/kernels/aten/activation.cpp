@@ -76,6 +76,11 @@ void add_backward(const Add& add) {
   add("log_sigmoid_backward", log_sigmoid_backward);
 }
 
+// libtorch's CUDA kernels take 1/6 in f32, also for f64.
+bool needs_own_sixth(const at::Tensor& x) {
+  return x.is_cuda() && x.scalar_type() == at::kDouble;
+}
+
 // Functions without a form that writes into a given tensor.
 void add_landing(const Add& add) {
   add("log_sigmoid", [](Bound& b) {
@@ -103,10 +108,17 @@ void add_aten_activation(KernelTable& table, at::Device device) {
   add_landing([&](const char* op, Body body) {
     table.add(op, landing_kernel(device, {0}, std::move(body)));
   });
-  const UnaryRow rows[] = {{"hardswish", at::hardswish_out},
-                           {"hardsigmoid", at::hardsigmoid_out},
-                           {"silu", at::silu_out},
-                           {"mish", at::mish_out}};
+  add("hardswish", [](Bound& b) {
+    if (!needs_own_sixth(b.in[0]))
+      return void(at::hardswish_out(b.out[0], b.in[0]));
+    b.out[0].copy_(b.in[0] * (b.in[0] + 3).clamp_(0, 6).div_(6));
+  });
+  add("hardsigmoid", [](Bound& b) {
+    if (!needs_own_sixth(b.in[0]))
+      return void(at::hardsigmoid_out(b.out[0], b.in[0]));
+    b.out[0].copy_((b.in[0] + 3).clamp_(0, 6).div_(6));
+  });
+  const UnaryRow rows[] = {{"silu", at::silu_out}, {"mish", at::mish_out}};
   for (const UnaryRow& row : rows) add_row(table, device, row);
   add_row(table, device, BinaryRow{"silu_backward", at::silu_backward_out});
   add_row(table, device,

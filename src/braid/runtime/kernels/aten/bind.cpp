@@ -74,9 +74,13 @@ std::optional<DType> dtype_of(at::ScalarType type) {
 
 at::Tensor bind(const Tensor& tensor, at::Device device) {
   if (!tensor) return {};
-  return at::from_blob(
-      tensor.data, tensor.shape, tensor.strides,
-      at::TensorOptions().dtype(scalar_type(tensor.dtype)).device(device));
+  auto options =
+      at::TensorOptions().dtype(scalar_type(tensor.dtype)).device(device);
+  // An address without bytes need not be one of the device.
+  if (tensor.numel() == 0) {
+    return at::empty_strided(tensor.shape, tensor.strides, options);
+  }
+  return at::from_blob(tensor.data, tensor.shape, tensor.strides, options);
 }
 
 Kernel aten_kernel(at::Device device, Body body) {

@@ -50,6 +50,11 @@ at::Tensor smooth_l1(const Operands& o, const Attrs& a) {
 at::Tensor smooth_l1_slope(const at::Tensor& dy, const Operands& o,
                            const Attrs& a, int64_t wrt) {
   const at::Tensor &own = o[wrt == 0 ? 0 : 1], &other = o[wrt == 0 ? 1 : 0];
+  // Without a smooth part libtorch's CUDA kernel divides by zero at ties; the
+  // CPU's takes the slope from below there.
+  if (a.number("beta") == 0 && own.is_cuda()) {
+    return at::where(own > other, dy, -dy);
+  }
   return at::smooth_l1_loss_backward(dy, own, other, kEach, a.number("beta"));
 }
 

@@ -46,10 +46,14 @@ void batch_norm_backward(Bound& b) {
     running_mean = b.in[3];
     running_var = b.in[4].pow(-2);
   }
+  bool affine = b.has(2);
   auto [dx, dw, db] = at::native_batch_norm_backward(
       b.in[0], b.in[1], b.optional(2), running_mean, running_var, b.in[3],
-      b.in[4], training, 0.0, {true, true, true});
-  land({b.out[0], b.out[1], b.out[2]}, {dx, dw, db});
+      b.in[4], training, 0.0, {true, affine, affine});
+  if (affine) return land({b.out[0], b.out[1], b.out[2]}, {dx, dw, db});
+  land({b.out[0]}, {dx});
+  b.out[1].zero_();
+  b.out[2].zero_();
 }
 
 // [C] as it is; [B, C] as [B, 1, ..., 1, C], to meet x[B, ..., C].

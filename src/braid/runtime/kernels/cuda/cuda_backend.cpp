@@ -12,6 +12,7 @@
 #include <ATen/Context.h>
 
 #include "braid/base/bytes.h"
+#include "braid/ops/foreign.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cuda/compute_stream.h"
 #include "braid/runtime/kernels/cuda/cuda_graph.h"
@@ -177,9 +178,12 @@ void CudaBackend::copy_now(void* to, const void* from, int64_t bytes,
 Run CudaBackend::prepare(const Call& call) {
   Current current(*this);
   return [this, kernel = kernels_.prepare(call), workspace = call.workspace,
-          op = call.node->op] {
+          op = call.node->op, foreign = is_foreign(*call.node)] {
     Current running(*this);
     compute_.ready_thread();
+    // Autograd runs in threads of its own, which know nothing of this scratch:
+    // such an op takes memory from libtorch.
+    if (foreign) return kernel();
     run_in_scratch(*workspace, kernel, op);
   };
 }
@@ -190,6 +194,7 @@ Run CudaBackend::prepare_host(const Call& call) {
 
 int64_t CudaBackend::measure_workspace(const Graph& graph, const Node& node,
                                        int threads) {
+  if (is_foreign(node)) return 0;
   std::string signature = call_signature(graph, node, threads);
   auto known = measured_.find(signature);
   if (known != measured_.end()) return known->second;
