@@ -17,7 +17,11 @@ target_link_libraries(braid_common INTERFACE
 # braid_top is the highest layer made so far.
 set(braid_top braid_common)
 foreach(layer IN LISTS braid_layers)
-  file(GLOB sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp")
+  if(layer STREQUAL "runtime") # its folders are libraries of their own
+    file(GLOB sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp")
+  else()
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp")
+  endif()
   if(sources)
     add_library(braid_${layer} STATIC ${sources})
     target_link_libraries(braid_${layer} PUBLIC ${braid_top} PRIVATE braid_warnings)

@@ -1,12 +1,16 @@
 // Devices by name: "cpu", "cuda", "cuda:1".
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 
 #include "braid/runtime/backend.h"
 
 namespace braid::cli {
+
+// A device without a limit of bytes.
+inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 // The name in full ("cuda" is "cuda:0"); throws when there is no such kind.
 std::string device_name(const std::string& text);

@@ -46,7 +46,7 @@ void declare(CLI::App& app, InspectOptions& o) {
                  const char* text) {
     return app.add_option(name, value, text)->type_name(type);
   };
-  add("MODEL", o.model, " ", "As 'mlp(hidden=64)', or a graph file");
+  add("MODEL", o.model, " ", "As 'mlp(hidden=64)', a .pt2 or graph file");
   add("--copies", o.copies, "B", "As an array of B members")
       ->check(check_whole);
   add("--dump-after", o.dump_after, "PASS", "Print the graph after a pass");
@@ -245,7 +245,8 @@ int run_inspect(InspectOptions o) {
   validate(o);
   if (o.dump_after == "array") o.copies = std::max<int64_t>(o.copies, 1);
   OpTable ops = standard_ops();
-  Graph forward = load_model(ops, o.model, {.dtype = find_dtype(o.dtype)});
+  Graph forward =
+      load_model(ops, o.model, {.dtype = find_dtype(o.dtype)}).graph;
   if (o.dump_after.empty()) {
     print_summary(ops, forward, o);
   } else {

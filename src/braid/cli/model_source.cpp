@@ -145,6 +145,24 @@ Graph read_graph(const OpTable& ops, const std::string& path,
   }
 }
 
+LoadedModel import_model(const OpTable& ops, const std::string& path,
+                         const ModelHints& hints) {
+  if (hints.dtype) {
+    fail_usage("[model] --dtype is for built-in models; '{}' has its own",
+               path);
+  }
+  io::pt2::ImportOptions options{.form = hints.form, .loss = hints.loss};
+  for (const io::TensorBytes& tensor : hints.inputs
+                                           ? hints.inputs->tensors()
+                                           : std::vector<io::TensorBytes>()) {
+    ValueType type{tensor.dtype, tensor.shape};
+    if (!type.shape.empty()) type.shape[0] /= hints.micro_batches;
+    options.inputs[tensor.name] = type;
+  }
+  ExportedModel model = load_exported(ops, path, options);
+  return {std::move(model.graph), std::move(model.contents)};
+}
+
 bool is_path(const std::string& text) {
   std::error_code ignored;
   return text.find('/') != text.npos || text.find('.') != text.npos ||
@@ -175,8 +193,12 @@ void check_forward(const std::string& text, const Graph& graph) {
 
 }  // namespace
 
-Graph load_model(const OpTable& ops, const std::string& text,
-                 const ModelHints& hints) {
+LoadedModel load_model(const OpTable& ops, const std::string& text,
+                       const ModelHints& hints) {
+  if (text.ends_with(".pt2")) return import_model(ops, text, hints);
+  if (hints.loss || hints.form == io::pt2::Form::kEval) {
+    fail_usage("[model] --loss and --form eval are for .pt2 files");
+  }
   const Model* model = find_model(text);
   // An unknown word that is no file: the error names the nearest model.
   Graph graph = model ? build_known(ops, *model, text, hints)
@@ -184,7 +206,7 @@ Graph load_model(const OpTable& ops, const std::string& text,
                     ? read_graph(ops, text, hints)
                     : models::build_model(ops, text, DType::kFloat32);
   check_forward(text, graph);
-  return graph;
+  return {std::move(graph)};
 }
 
 std::string models_in_words() {

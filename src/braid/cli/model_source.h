@@ -1,9 +1,11 @@
-// MODEL on the command line: a built-in name with sizes, or a graph file.
+// MODEL on the command line: a built-in name with sizes, a graph file, or a
+// .pt2 file of torch.export.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "braid/cli/exported_model.h"
 #include "braid/io/safetensors.h"
 #include "braid/ops/op.h"
 
@@ -15,12 +17,21 @@ struct ModelHints {
   const io::SafetensorsFile* inputs = nullptr;  // tell sizes and dtype
   const io::SafetensorsFile* init = nullptr;    // tells the dtype, too
   int64_t micro_batches = 1;                    // the batch is cut into these
+  // Of .pt2 files; graphs and built-in models have the train form.
+  io::pt2::Form form = io::pt2::Form::kTrain;
+  std::optional<io::pt2::NamedLoss> loss = {};
+};
+
+struct LoadedModel {
+  Graph graph;
+  // Null: slots begin by their initialisers.
+  std::shared_ptr<const FirstContents> contents = {};
 };
 
 // The forward graph, with one number as its output "loss". Sizes written in
 // the name come before those that the inputs tell.
-Graph load_model(const OpTable& ops, const std::string& text,
-                 const ModelHints& hints);
+LoadedModel load_model(const OpTable& ops, const std::string& text,
+                       const ModelHints& hints);
 
 // "Models: mlp, lenet, ..." and the same of optimizers, and, one per line, of
 // schedules and initialisers.

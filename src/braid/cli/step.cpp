@@ -11,6 +11,7 @@
 #include "braid/cli/out_dir.h"
 #include "braid/cli/run_checkpoint.h"
 #include "braid/cli/signals.h"
+#include "braid/cli/step_eval.h"
 #include "braid/cli/step_job.h"
 #include "braid/cli/step_run.h"
 #include "braid/cli/verb.h"
@@ -23,7 +24,7 @@ void declare(CLI::App& app, StepOptions& o) {
                  const char* text) {
     return app.add_option(name, value, text)->type_name(type);
   };
-  add("MODEL", o.model, " ", "As 'mlp(hidden=64)', or a graph file");
+  add("MODEL", o.model, " ", "As 'mlp(hidden=64)', a .pt2 or graph file");
   add("--inputs", o.inputs, "FILE", "One batch, named as the arguments");
   add("--steps", o.steps, "N", "Steps to run in all")->check(check_whole);
   add("--optimizer", o.optimizer, "NAME", "Kind, see below");
@@ -38,6 +39,10 @@ void declare(CLI::App& app, StepOptions& o) {
       ->allow_extra_args(false);
   add("--out", o.out, "DIR", "Where to write, and to go on when stopped");
   add("--members", o.members, "FILE", "YAML: trains all members as one array");
+  add("--form", o.form, "NAME", "train, or eval: the loss alone (.pt2 files)");
+  add("--loss", o.loss, "NAME", "Of a .pt2 file that has none");
+  add("--output", o.output, "NAME", "What that loss is of (the first)");
+  add("--target", o.target, "NAME", "The input that it is compared with");
   add("--init", o.init, "FILE", "Initial parameters and buffers");
   add("--seed", o.seed, "S", "Of initial values and dropout (0)")
       ->check(check_whole);
@@ -100,6 +105,8 @@ int report_stop(const StepRun& run, const StepJob& job) {
 int run_step(const StepOptions& options) {
   watch_stop_signals();
   OpTable ops = standard_ops();
+  options.validate();
+  if (options.form == "eval") return run_eval(ops, options);
   StepJob job = read_job(ops, options);
   OutDir out(options.out, job.trainer.members);
   auto resumed = find_run(out.checkpoints(), job.arguments, job.steps);

@@ -20,7 +20,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 int64_t read_limit(const std::string& text) {
   if (text.empty()) return kNoLimit;
@@ -224,6 +223,7 @@ Json arguments_json(const StepJob& job) {
   }
   return {{"format", 1},
           {"model", hex(stable_hash(print_graph(job.forward)))},
+          {"contents", job.contents ? hex(job.contents->fingerprint()) : ""},
           {"inputs", hex(job.feed.fingerprint())},
           {"optimizer", optimizer_text(job.trainer.optimizer)},
           {"accumulate", job.trainer.micro_batches},
@@ -247,12 +247,14 @@ StepJob read_job(const OpTable& ops, const StepOptions& o) {
   FileCache files;
   std::vector<InputFile> inputs = open_inputs(entries, o, files);
   auto first_init = files.init(entries[0].init);
-  Graph forward =
+  LoadedModel model =
       load_model(ops, o.model,
                  {.dtype = find_dtype(o.dtype),
                   .inputs = inputs[0].file,
                   .init = first_init ? &first_init->file() : nullptr,
-                  .micro_batches = o.accumulate});
+                  .micro_batches = o.accumulate,
+                  .loss = o.named_loss()});
+  Graph& forward = model.graph;
   check_inputs(forward, inputs, o.accumulate,
                "the model takes " + inputs_in_words(o.model, forward));
   prepare_parameters(o, forward);
@@ -277,6 +279,7 @@ StepJob read_job(const OpTable& ops, const StepOptions& o) {
   StepJob job{.forward = std::move(forward),
               .trainer = std::move(trainer),
               .members = std::move(members),
+              .contents = std::move(model.contents),
               .feed = std::move(feed),
               .device = device,
               .limit_bytes = limit_bytes,
@@ -294,6 +297,7 @@ void initialise(const StepJob& job, train::Trainer& trainer) {
   for (size_t k = 0; k < job.members.size(); ++k) {
     const JobMember& member = job.members[k];
     auto id = static_cast<int64_t>(k);
+    if (job.contents) job.contents->apply(trainer.state(), id);
     if (member.init) member.init->apply(trainer.state(), id);
     for (const auto& [name, value] : member.values) {
       trainer.set_hyper(id, name, value);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "braid/cli/exported_model.h"
 #include "braid/cli/inputs.h"
 #include "braid/cli/model_state.h"
 #include "braid/cli/step_options.h"
@@ -25,7 +26,8 @@ struct JobMember {
 struct StepJob {
   Graph forward;
   train::TrainerOptions trainer;
-  std::vector<JobMember> members;  // a single one for one model
+  std::vector<JobMember> members;                 // a single one for one model
+  std::shared_ptr<const FirstContents> contents;  // of a .pt2 file, or null
   Feed feed;
   std::string device;
   int64_t limit_bytes = 0;

@@ -23,15 +23,31 @@ void require_range(const char* name, int64_t value, int64_t low, int64_t high) {
 
 }  // namespace
 
+std::optional<io::pt2::NamedLoss> StepOptions::named_loss() const {
+  if (loss.empty()) return std::nullopt;
+  return io::pt2::NamedLoss{loss, output, target};
+}
+
 void StepOptions::validate() const {
   require(!model.empty(), "MODEL", "a built-in name or a graph file");
   require(!inputs.empty() || !members.empty(), "--inputs",
           "a safetensors file with the tensors of a batch");
-  require(steps.has_value(), "--steps", "how many steps to run");
-  require(!optimizer.empty(), "--optimizer", "such as sgd or adamw");
+  if (form != "train" && form != "eval") {
+    fail_usage("[braid step] --form is train or eval, not '{}'", form);
+  }
+  if (form == "eval" && !members.empty()) {
+    fail_usage("[braid step] --form eval is for one model");
+  }
+  require(form == "eval" || steps.has_value(), "--steps",
+          "how many steps to run");
+  require(form == "eval" || !optimizer.empty(), "--optimizer",
+          "such as sgd or adamw");
   require(!out.empty(), "--out", "the directory to write to");
+  if (loss.empty() != target.empty()) {
+    fail_usage("[braid step] --loss and --target go together");
+  }
   constexpr int64_t kMost = int64_t{1} << 40;
-  require_range("--steps", *steps, 1, kMost);
+  require_range("--steps", steps.value_or(1), 1, kMost);
   require_range("--threads", threads, 0, 1024);
   require_range("--accumulate", accumulate, 1, 65536);
   require_range("--checkpoint-every", checkpoint_every, 0, kMost);

@@ -6,16 +6,22 @@
 #include <string>
 #include <vector>
 
+#include "braid/io/pt2/import.h"
+
 namespace braid::cli {
 
 struct StepOptions {
-  std::string model;      // built-in name with sizes, or a graph file
-  std::string inputs;     // safetensors file
-  std::string optimizer;  // kind
-  std::vector<std::string> set = {};     // NAME=VALUE
-  std::string schedule;                  // of the learning rate; empty: none
-  std::vector<std::string> group = {};   // PATTERN: NAME=VALUE, ...
-  std::vector<std::string> freeze = {};  // patterns
+  std::string model;   // built-in name with sizes, or a graph file
+  std::string inputs;  // safetensors file
+  std::string form = "train";
+  std::string loss;                   // of a .pt2 file without one
+  std::string output;                 // of the model, that the loss is taken of
+  std::string target;                 // the loss's further input
+  std::string optimizer;              // kind
+  std::vector<std::string> set = {};  // NAME=VALUE
+  std::string schedule;               // of the learning rate; empty: none
+  std::vector<std::string> group = {};         // PATTERN: NAME=VALUE, ...
+  std::vector<std::string> freeze = {};        // patterns
   std::vector<std::string> init_weights = {};  // PATTERN=INITIALISER
   std::string members;                         // YAML file; empty: one model
   std::string plan;               // YAML file; empty: chosen to fit the limit
@@ -30,6 +36,8 @@ struct StepOptions {
   int64_t threads = 0;           // 0: as many as the machine has
   int64_t accumulate = 1;        // micro-batches
   int64_t checkpoint_every = 0;  // 0: no checkpoints
+
+  std::optional<io::pt2::NamedLoss> named_loss() const;
 
   // Throws on what is missing or out of range.
   void validate() const;

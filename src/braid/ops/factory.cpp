@@ -40,7 +40,8 @@ Op factory_op(std::string name, std::string summary,
           },
           .vjp = no_gradient,
           .array = array_shared,
-          .trait = "own"};
+          .trait = "own",
+          .ignores_inputs = true};
 }
 
 // Members in front of the counted dimensions are not touched.

@@ -150,6 +150,7 @@ struct Op {
   // Strides of output 0 when they are not row-major.
   std::function<Strides(const NodeView&)> strides = {};
   std::vector<InPlace> in_place = {};
+  bool ignores_inputs = false;  // a factory: an input only names the graph
   bool random = false;          // draws from the counter RNG
   bool writes_slot = false;     // assign, accumulate
   bool updates = false;         // makes new content of a parameter

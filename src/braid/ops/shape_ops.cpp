@@ -269,7 +269,8 @@ void add_shape_ops(OpTable& table) {
                    c.emit(0, apply("full", {c.in(0)}, c.attrs()),
                           Layout::kShared);
                  },
-             .trait = "own"});
+             .trait = "own",
+             .ignores_inputs = true});
 }
 
 }  // namespace braid

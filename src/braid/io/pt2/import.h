@@ -47,7 +47,7 @@ struct Imported {
 };
 
 // Blocks until the graph is read; weights stay in the file. Throws one
-// std::invalid_argument with everything that is wrong.
+// std::runtime_error with everything that is wrong.
 Imported import_pt2(const OpTable& ops, const std::filesystem::path& path,
                     const ForeignOps& foreign,
                     const ImportOptions& options = {});

@@ -91,6 +91,62 @@ ForeignValue foreign_value(const Argument& argument, RuleContext& c,
   }
 }
 
+// Rules whose gradients hold for complex numbers too: they are linear and
+// their factors are real. All others are left to libtorch.
+bool is_linear(std::string_view name) {
+  static const std::set<std::string_view> names{
+      "view",          "reshape",
+      "flatten",       "unflatten",
+      "unsqueeze",     "squeeze",
+      "permute",       "transpose",
+      "expand",        "slice",
+      "select",        "unbind",
+      "split",         "chunk",
+      "narrow",        "alias",
+      "detach",        "detach_",
+      "clone",         "contiguous",
+      "cat",           "stack",
+      "add",           "sub",
+      "neg",           "sum",
+      "flip",          "roll",
+      "copy",          "select_scatter",
+      "repeat",        "view_as",
+      "reshape_as",    "expand_as",
+      "slice_scatter", "t",
+      "numpy_T",       "swapaxes",
+      "movedim",       "split_with_sizes",
+      "resolve_conj",  "resolve_neg",
+      "zeros_like",    "empty_like",
+      "ones_like",     "full_like",
+      "new_zeros",     "new_ones",
+      "new_empty",     "new_full"};
+  return names.contains(name);
+}
+
+bool takes_complex(RuleContext& c) {
+  bool any = false;
+  for (const NamedArgument& argument : c.node().inputs) {
+    if (argument.value.kind == Kind::kTensor) {
+      any = any || is_complex(c.read(argument.value).dtype());
+    }
+    for (const Argument& entry : argument.value.list) {
+      if (entry.kind != Kind::kTensor) continue;
+      any = any || is_complex(c.read(entry).dtype());
+    }
+  }
+  return any;
+}
+
+// Views of libtorch that have a form with memory of its own.
+std::string without_alias(const std::string& target) {
+  static const std::map<std::string, std::string> names{
+      {"aten::view_as_real", "aten::view_as_real_copy"},
+      {"aten::_conj", "aten::_conj_physical"},
+      {"aten::conj", "aten::conj_physical"}};
+  auto found = names.find(target);
+  return found == names.end() ? target : found->second;
+}
+
 Shape sizes_of(const TensorMeta& meta) {
   Shape shape;
   for (const Size& size : meta.sizes) shape.push_back(size.value);
@@ -113,7 +169,7 @@ void Importer::run(Problems& problems) {
   try {
     add_placeholders();
   } catch (const std::invalid_argument& error) {
-    return problems.add(error.what());
+    return problems.add("", error.what());
   }
   run_graph(scope_);
   if (!problems.empty()) return;
@@ -121,7 +177,7 @@ void Importer::run(Problems& problems) {
     if (options_.form == Form::kTrain) assign_buffers();
     add_outputs();
   } catch (const std::invalid_argument& error) {
-    problems.add(error.what());
+    problems.add("", error.what());
   }
 }
 
@@ -132,7 +188,7 @@ void Importer::add_placeholders() {
   if (!anchor_) fail_usage("the model takes no tensor as input");
   for (const InputSpec& spec : program_.inputs) {
     if (spec.kind == InputSpec::Kind::kOther) {
-      problems_->add(fmt::format("an input of kind '{}'", spec.other_kind));
+      problems_->add("", fmt::format("an input of kind '{}'", spec.other_kind));
     } else if (spec.kind != InputSpec::Kind::kUser) {
       add_slot(spec);
     }
@@ -184,7 +240,7 @@ void Importer::add_slot(const InputSpec& spec) {
     scope_.names[spec.argument.text] = Pending{slot_of(spec, *tensor)};
     return;
   }
-  problems_->add(fmt::format("'{}' has no content in the file", spec.name));
+  problems_->add(spec.name, "has no content in the file");
 }
 
 // Tied tensors have one slot with several names.
@@ -237,7 +293,7 @@ void Importer::run_graph(Scope& scope) {
       // What nobody reads is no problem: LayerDrop draws such numbers.
       if (!wanted && !names.empty()) continue;
       for (const std::string& name : names) lost_.insert(name);
-      problems_->add(where_of(node) + ": " + error.what());
+      problems_->add(where_of(node), error.what());
     }
   }
 }
@@ -289,12 +345,36 @@ void Importer::dispatch(const ExportedNode& node, Scope& scope,
 void Importer::run_operator(RuleContext& context) {
   const Rules& rules = standard_rules();
   auto rule = rules.find(context.name());
-  if (rule != rules.end()) return rule->second(context);
+  bool is_known = rule != rules.end();
+  if (takes_complex(context) && !is_linear(context.name())) is_known = false;
+  if (is_known) return rule->second(context);
+  if (context.name() == "real" || context.name() == "imag") {
+    return run_part(context);
+  }
+  if (context.name() == "view_as_complex") return run_complex(context);
   if (is_in_place(context.name())) return run_in_place(context);
   std::string overload = context.overload();
   run_foreign(context, fmt::format("aten::{}{}{}", context.name(),
                                    overload == "default" ? "" : ".",
                                    overload == "default" ? "" : overload));
+}
+
+// The real or imaginary part of complex numbers; real numbers as they are.
+void Importer::run_part(RuleContext& context) {
+  if (!takes_complex(context)) return context.give_same("self");
+  Var pairs = torch_op(foreign_, "aten::view_as_real_copy",
+                       {{.value = ForeignValue::input(0)}},
+                       {context.tensor("self")})[0];
+  context.give(select(pairs, -1, context.name() == "real" ? 0 : 1));
+}
+
+// Pairs of real numbers as complex ones.
+void Importer::run_complex(RuleContext& context) {
+  Var x = context.tensor("self");
+  context.give(torch_op(
+      foreign_, "aten::complex",
+      {{.value = ForeignValue::input(0)}, {.value = ForeignValue::input(1)}},
+      {select(x, -1, 0), select(x, -1, 1)}));
 }
 
 // x.relu_() is relu(x), whose result x becomes.
@@ -320,7 +400,7 @@ void Importer::run_foreign(RuleContext& context, const std::string& target) {
         {argument.name, foreign_value(argument.value, context, inputs)});
   }
   if (inputs.empty()) inputs.push_back(anchor_);
-  context.give(torch_op(foreign_, target, args, inputs));
+  context.give(torch_op(foreign_, without_alias(target), args, inputs));
 }
 
 void Importer::run_scalar(const ExportedNode& node, RuleContext& context) {

@@ -3,8 +3,8 @@
 
 #include <set>
 
+#include "braid/io/problems.h"
 #include "braid/io/pt2/import.h"
-#include "braid/io/pt2/problems.h"
 
 namespace braid::io::pt2 {
 
@@ -34,6 +34,8 @@ class Importer {
   void dispatch(const ExportedNode& node, Scope& scope, RuleContext& context);
   void run_operator(RuleContext& context);
   void run_in_place(RuleContext& context);
+  void run_part(RuleContext& context);
+  void run_complex(RuleContext& context);
   void run_foreign(RuleContext& context, const std::string& target);
   void run_scalar(const ExportedNode& node, RuleContext& context);
   void run_region(const ExportedNode& node, Scope& scope, RuleContext& context);

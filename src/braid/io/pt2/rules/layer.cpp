@@ -19,7 +19,7 @@ using Dropped = Var (*)(Var, const Draw&);
 
 template <Dropped f>
 void dropout_rule(RuleContext& c) {
-  Var x = c.tensor("input");
+  Var x = c.tensor(c.find("input") ? "input" : "self");
   Draw draw = c.trains("train", true) ? c.draw(c.number("p")) : Draw{};
   c.give(draw.p ? f(x, draw) : x);
 }

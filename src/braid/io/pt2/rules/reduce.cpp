@@ -99,8 +99,13 @@ void along_dim(RuleContext& c) {
 }
 
 void diff_rule(RuleContext& c) {
-  if (c.has("prepend") || c.has("append")) fail_usage("diff with ends");
-  c.give(diff(c.tensor("self"), c.integer_or("dim", -1), c.integer_or("n", 1)));
+  Var x = c.tensor("self");
+  int64_t dim = normalize_dim(c.integer_or("dim", -1), x.rank(), "diff");
+  std::vector<Var> parts{x};
+  if (c.has("prepend")) parts.insert(parts.begin(), c.tensor("prepend"));
+  if (c.has("append")) parts.push_back(c.tensor("append"));
+  if (parts.size() > 1) x = cat(parts, dim);
+  c.give(diff(x, dim, c.integer_or("n", 1)));
 }
 
 void count_nonzero_rule(RuleContext& c) {
