@@ -17,7 +17,7 @@ target_link_libraries(braid_common INTERFACE
 # braid_top is the highest layer made so far.
 set(braid_top braid_common)
 foreach(layer IN LISTS braid_layers)
-  file(GLOB sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp")
+  file(GLOB sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp" "${braid_src}/${layer}/pt2/*.cpp")
   if(sources)
     add_library(braid_${layer} STATIC ${sources})
     target_link_libraries(braid_${layer} PUBLIC ${braid_top} PRIVATE braid_warnings)
