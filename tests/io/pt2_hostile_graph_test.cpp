@@ -27,6 +27,10 @@ TEST(Pt2Hostile, graphs_without_order) {
       {"input twice",
        in_graph([](Json& g) { g["inputs"][1] = g["inputs"][0]; }),
        "is defined twice"},
+      {"list as an input", in_graph([](Json& g) {
+         g["inputs"][0] = {{"as_tensors", Json::array()}};
+       }),
+       "graph.inputs[0]: a list or a graph as an input of a graph"},
       {"undefined output", in_graph([](Json& g) {
          g["outputs"][0] = {{"as_tensor", {{"name", "zzz"}}}};
        }),
@@ -144,6 +148,11 @@ TEST(Pt2Hostile, signatures_that_do_not_fit) {
          s["input_specs"][0]["parameter"]["arg"]["name"] = "x";
        }),
        "'x' is not input 0 of the graph, 'p_emb_weight'"},
+      {"constant for a tensor", in_signature([](Json& s) {
+         s["input_specs"][0] = {
+             {"constant_input", {{"name", "x"}, {"value", {{"as_int", 1}}}}}};
+       }),
+       "is not input 0 of the graph"},
       {"too few inputs",
        in_signature([](Json& s) { s["input_specs"].erase(0); }),
        "input_specs, the graph has"},

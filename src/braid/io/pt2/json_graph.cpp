@@ -21,6 +21,10 @@ class GraphReader {
     read_values(place);
     place.at("inputs").each([&](const JsonPlace& item) {
       graph_.inputs.push_back(read_argument(item));
+      Kind kind = graph_.inputs.back().kind;
+      if (kind == Kind::kList || kind == Kind::kGraph) {
+        item.fail("a list or a graph as an input of a graph");
+      }
       define(graph_.inputs.back(), item);
     });
     place.at("nodes").each([&](const JsonPlace& item) {

@@ -16,8 +16,8 @@ using Json = nlohmann::json;
 
 struct JsonLimits {
   size_t bytes = size_t{512} << 20;
-  size_t depth = 256;          // reading and freeing a tree recurse
-  size_t values = 16'000'000;  // each takes up to 100 bytes of memory
+  size_t depth = 256;         // reading and freeing a tree recurse
+  size_t values = 8'000'000;  // each takes up to 200 bytes of memory
 };
 
 // One document of an archive and the list that its problems go to. The

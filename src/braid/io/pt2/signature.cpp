@@ -11,8 +11,6 @@
 namespace braid::io::pt2 {
 namespace {
 
-using Kind = Argument::Kind;
-
 InputSpec read_input_spec(const JsonPlace& place) {
   auto [member, value] = place.only_member();
   InputSpec spec;
@@ -92,8 +90,11 @@ class InputNames {
   std::set<std::string> users_, buffers_, stored_;
 };
 
-bool is_value(const Argument& argument) {
-  return argument.kind == Kind::kTensor || argument.kind == Kind::kSymbol;
+// Whether the spec is about this input of the graph. Constants have no name
+// there; of the kinds that Braid does not know only the place counts.
+bool fits(const InputSpec& spec, const Argument& value) {
+  return spec.kind == InputSpec::Kind::kOther ||
+         (spec.argument.kind == value.kind && spec.argument.text == value.text);
 }
 
 void check_count(size_t specs, size_t values, std::string_view what,
@@ -108,9 +109,7 @@ void read_inputs(const JsonPlace& place, ExportedProgram& program,
   place.each([&](const JsonPlace& item) {
     InputSpec spec = read_input_spec(item);
     size_t i = program.inputs.size();
-    if (i < values.size() && is_value(spec.argument) &&
-        (values[i].kind != spec.argument.kind ||
-         values[i].text != spec.argument.text)) {
+    if (i < values.size() && !fits(spec, values[i])) {
       item.fail(fmt::format("'{}' is not input {} of the graph, '{}'",
                             shown(spec.argument.text), i,
                             shown(values[i].text)));
