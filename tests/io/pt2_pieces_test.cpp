@@ -60,6 +60,15 @@ TEST(NodeMetadata, takes_the_innermost_frame_outside_torch) {
   EXPECT_LT(source_of(outer + std::string(5000, 'x')).size(), 300u);
 }
 
+TEST(Shown, cuts_long_text_between_characters_and_hides_control_ones) {
+  EXPECT_EQ(shown("a\n\x1b\x7f z"), "a??? z");
+  EXPECT_EQ(shown(std::string(100, 'x')), std::string(100, 'x'));
+  EXPECT_EQ(shown(std::string(101, 'x')), std::string(100, 'x') + "...");
+  EXPECT_EQ(shown(std::string(99, 'x') + "\xc3\xa9"),
+            std::string(99, 'x') + "...");
+  EXPECT_EQ(shown(std::string(200, '\x80')), "...");
+}
+
 struct Parsed {
   explicit Parsed(std::string_view text, const JsonLimits& limits = {})
       : document("doc", problems), is_good(document.parse(text, limits)) {}

@@ -8,11 +8,14 @@ namespace braid::io {
 
 std::string shown(std::string_view text) {
   constexpr size_t kLimit = 100;
-  std::string result(text.substr(0, kLimit));
+  size_t end = std::min(text.size(), kLimit);
+  auto is_inside = [&] { return (text[end] & 0xc0) == 0x80; };  // of UTF-8
+  while (end > 0 && end < text.size() && is_inside()) --end;
+  std::string result(text.substr(0, end));
   for (char& c : result) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
-  if (text.size() > kLimit) result += "...";
+  if (end < text.size()) result += "...";
   return result;
 }
 
