@@ -14,12 +14,14 @@ if(NOT TARGET braid_cli)
   set(braid_top braid_cli_files)
 endif()
 
+target_compile_options(braid_io PRIVATE -O1)  # more inputs per second
 file(WRITE "${CMAKE_BINARY_DIR}/fuzz_list.txt" "")
 file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp")
 foreach(source IN LISTS sources)
   cmake_path(GET source STEM name)
   add_executable(${name} "${source}")
   target_link_libraries(${name} PRIVATE ${braid_top} braid_warnings)
+  target_compile_options(${name} PRIVATE -O1)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz")
