@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "braid/base/rng.h"
-#include "braid/runtime/evaluate.h"
+#include "braid/runtime/fold.h"
 #include "braid/runtime/foreign_ops.h"
 
 namespace braid::cli {

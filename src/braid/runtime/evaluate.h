@@ -17,16 +17,4 @@ std::vector<std::vector<std::byte>> evaluate(const OpTable& ops,
                                              const Graph& graph,
                                              const SlotBytes& slots);
 
-// A graph whose parts that depend on constants alone have been run. `made`
-// are the new constant slots with their bytes; `kept` tells for each slot of
-// the new graph which one it was, or kNone.
-struct Folded {
-  Graph graph;
-  std::vector<std::pair<SlotId, std::vector<std::byte>>> made = {};
-  std::vector<SlotId> kept = {};
-};
-
-Folded fold_constants(const OpTable& ops, const Graph& graph,
-                      const SlotBytes& constants);
-
 }  // namespace braid::runtime

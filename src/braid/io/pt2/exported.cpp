@@ -20,4 +20,10 @@ std::optional<DType> exported_dtype(int64_t number) {
   }
 }
 
+Shape sizes_of(const TensorMeta& meta) {
+  Shape shape;
+  for (const Size& size : meta.sizes) shape.push_back(size.value);
+  return shape;
+}
+
 }  // namespace braid::io::pt2

@@ -122,6 +122,9 @@ struct ExportedProgram {
   std::vector<StoredTensor> constants;
 };
 
+// Sizes as numbers; symbols as the value they had at export.
+Shape sizes_of(const TensorMeta& meta);
+
 // The exporter's number of a dtype as ours; nothing for types that Braid does
 // not have.
 std::optional<DType> exported_dtype(int64_t number);

@@ -31,18 +31,18 @@ class Importer {
 
   void run_graph(Scope& scope);
   void run_node(const ExportedNode& node, Scope& scope);
-  void dispatch(const ExportedNode& node, Scope& scope, RuleContext& context);
+  void dispatch(const ExportedNode& node, RuleContext& context);
   void run_operator(RuleContext& context);
   void run_in_place(RuleContext& context);
   void run_part(RuleContext& context);
   void run_complex(RuleContext& context);
   void run_foreign(RuleContext& context, const std::string& target);
   void run_scalar(const ExportedNode& node, RuleContext& context);
-  void run_region(const ExportedNode& node, Scope& scope, RuleContext& context);
+  void run_region(const ExportedNode& node, RuleContext& context);
   void bind_results(const ExportedNode& node, Scope& scope,
                     RuleContext& context);
   void check_result(const std::string& name, const Scope& scope, Var value);
-  bool is_lost(const ExportedNode& node, const Scope& scope) const;
+  bool is_lost(const ExportedNode& node, const Scope& scope);
 
   void assign_buffers();
   void add_outputs();

@@ -1,0 +1,106 @@
+// What an imported graph begins with: its inputs and slots.
+#include <algorithm>
+
+#include "braid/base/error.h"
+#include "braid/io/pt2/importer.h"
+
+namespace braid::io::pt2 {
+namespace {
+
+using Kind = Argument::Kind;
+
+}  // namespace
+
+void Importer::add_placeholders() {
+  for (const InputSpec& spec : program_.inputs) {
+    if (spec.kind == InputSpec::Kind::kUser) add_input(spec);
+  }
+  if (!anchor_) fail_usage("the model takes no tensor as input");
+  for (const InputSpec& spec : program_.inputs) {
+    if (spec.kind == InputSpec::Kind::kOther) {
+      problems_->add("", fmt::format("an input of kind '{}'", spec.other_kind));
+    } else if (spec.kind != InputSpec::Kind::kUser) {
+      add_slot(spec);
+    }
+  }
+}
+
+void Importer::add_input(const InputSpec& spec) {
+  if (spec.argument.kind != Kind::kTensor) return;  // a constant of the export
+  const std::string& name = spec.argument.text;
+  Var value = input(graph_, name, input_type(name));
+  scope_.names[name] = tensors_.add(value);
+  if (!anchor_) anchor_ = value;
+}
+
+ValueType Importer::input_type(const std::string& name) const {
+  const TensorMeta& meta = program_.graph.tensors.at(name);
+  std::optional<DType> dtype = exported_dtype(meta.type);
+  if (!dtype) fail_usage("input '{}' is of type number {}", name, meta.type);
+  auto given = options_.inputs.find(name);
+  ValueType type{*dtype, sizes_of(meta)};
+  if (given == options_.inputs.end()) {
+    for (const Size& size : meta.sizes) {
+      if (!size.symbol.empty() && size.value < 0) {
+        fail_usage("input '{}': its size {} is open and not given", name,
+                   size.symbol);
+      }
+    }
+    return type;
+  }
+  const Shape& shape = given->second.shape;
+  bool fits = shape.size() == meta.sizes.size();
+  for (size_t d = 0; fits && d < shape.size(); ++d) {
+    bool open = !meta.sizes[d].symbol.empty();
+    fits = open || shape[d] == meta.sizes[d].value;
+  }
+  if (!fits) {
+    fail_usage(
+        "input '{}' is {}, the model was exported for {}\nHINT: export with "
+        "a dynamic dimension, or with inputs of this size",
+        name, shape_text(shape), shape_text(type.shape));
+  }
+  return {*dtype, shape};
+}
+
+void Importer::add_slot(const InputSpec& spec) {
+  for (const auto* list : {&program_.weights, &program_.constants}) {
+    auto tensor = std::ranges::find(*list, spec.name, &StoredTensor::name);
+    if (tensor == list->end()) continue;
+    scope_.names[spec.argument.text] = Pending{slot_of(spec, *tensor)};
+    return;
+  }
+  problems_->add(spec.name, "has no content in the file");
+}
+
+// Tied tensors have one slot with several names.
+SlotId Importer::slot_of(const InputSpec& spec, const StoredTensor& tensor) {
+  std::optional<DType> dtype = exported_dtype(tensor.meta.type);
+  if (!dtype || !tensor.meta.is_strided) {
+    fail_usage("'{}' is of a type or layout that is not supported",
+               tensor.name);
+  }
+  std::string place = (tensor.is_parameter || spec.is_persistent ? "w/" : "c/");
+  place += tensor.path + "/" + shape_text(sizes_of(tensor.meta));
+  auto known = slot_by_path_.find(place);
+  if (!tensor.path.empty() && known != slot_by_path_.end()) {
+    graph_.slot(known->second).aliases.push_back(spec.name);
+    return known->second;
+  }
+  bool is_constant =
+      spec.kind == InputSpec::Kind::kTensorConstant ||
+      (spec.kind == InputSpec::Kind::kBuffer && !spec.is_persistent);
+  Role role = spec.kind == InputSpec::Kind::kParameter ? Role::kParameter
+              : is_constant                            ? Role::kConstant
+                                                       : Role::kBuffer;
+  SlotId slot = graph_.add_slot({.name = spec.name,
+                                 .dtype = *dtype,
+                                 .shape = sizes_of(tensor.meta),
+                                 .role = role,
+                                 .trainable = tensor.meta.requires_grad});
+  slot_by_path_[place] = slot;
+  stored_[slot] = &tensor;
+  return slot;
+}
+
+}  // namespace braid::io::pt2

@@ -1,0 +1,262 @@
+#include "braid/runtime/fold.h"
+
+#include <algorithm>
+#include <map>
+
+#include "braid/base/error.h"
+#include "braid/runtime/evaluate.h"
+
+namespace braid::runtime {
+namespace {
+
+// A constant larger than this is cheaper to make than to keep.
+constexpr int64_t kLargest = int64_t{64} << 20;
+
+int64_t bytes_of(const ValueType& type) {
+  return num_elements(type.shape) * item_bytes(type.dtype);
+}
+
+bool names_no_input(const Node& node) {
+  return node.op == "torch_op" &&
+         node.attrs.text("args").find('$') == std::string::npos;
+}
+
+// Finds the values that are known, and those of them that others need.
+class ConstantFinder {
+ public:
+  ConstantFinder(const OpTable& ops, const Graph& graph)
+      : ops_(ops),
+        graph_(graph),
+        known_(graph.values().size(), false),
+        wanted_(graph.values().size(), false) {
+    for (const Node& node : graph.nodes()) {
+      if (!is_known(node)) continue;
+      for (ValueId output : node.outputs) set(known_, output);
+    }
+    for (const Node& node : graph.nodes()) {
+      if (is_folded(node)) continue;
+      for (ValueId input : node.inputs) want(input);
+    }
+    for (const Output& output : graph.outputs()) want(output.value);
+  }
+
+  bool wanted(ValueId id) const { return at(wanted_, id); }
+  // Whether a node need not run in every step.
+  bool is_folded(const Node& node) const {
+    return !node.outputs.empty() && node.op != "read" &&
+           std::all_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId id) { return at(known_, id); });
+  }
+
+ private:
+  static bool at(const std::vector<bool>& list, ValueId id) {
+    return id != kNone && list[static_cast<size_t>(id)];
+  }
+  static void set(std::vector<bool>& list, ValueId id) {
+    list[static_cast<size_t>(id)] = true;
+  }
+
+  bool is_known(const Node& node) const {
+    if (node.op == "read") {
+      return graph_.slot(node.slot).role == Role::kConstant;
+    }
+    const Op& op = ops_.at(node.op);
+    if (op.random || op.writes_slot) return false;
+    if (op.ignores_inputs || names_no_input(node)) return fits(node);
+    bool all = !node.inputs.empty();
+    for (ValueId id : node.inputs) all = all && (id == kNone || at(known_, id));
+    return all && fits(node);
+  }
+
+  bool fits(const Node& node) const {
+    return std::all_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId id) {
+                         return bytes_of(graph_.value(id).type) <= kLargest;
+                       });
+  }
+
+  void want(ValueId id) {
+    if (at(known_, id)) set(wanted_, id);
+  }
+
+  const OpTable& ops_;
+  const Graph& graph_;
+  std::vector<bool> known_, wanted_;
+};
+
+// Copies nodes into another graph.
+class Copier {
+ public:
+  Copier(const OpTable& ops, const Graph& from)
+      : from_(from), to(ops), values_(from.values().size(), kNone) {}
+
+  ValueId& value(ValueId id) { return values_[static_cast<size_t>(id)]; }
+
+  void copy(const Node& node, SlotId slot) {
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) {
+      inputs.push_back(id == kNone ? kNone : value(id));
+    }
+    Node like = node;
+    like.slot = slot;
+    NodeId made = to.add_like(like, inputs);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      value(node.outputs[i]) = to.node(made).outputs[i];
+      to.value(value(node.outputs[i])).name = from_.value(node.outputs[i]).name;
+    }
+  }
+
+ private:
+  const Graph& from_;
+
+ public:
+  Graph to;
+
+ private:
+  std::vector<ValueId> values_;
+};
+
+// The known part as a graph of its own, with the wanted values as outputs.
+struct ConstantPart {
+  Graph graph;
+  std::vector<ValueId> wanted;  // in the whole graph
+  std::vector<SlotId> slots;    // of the whole graph, by slot of the part
+};
+
+ConstantPart constant_part(const OpTable& ops, const Graph& graph,
+                           const ConstantFinder& finder) {
+  Copier copier(ops, graph);
+  ConstantPart part{Graph(ops), {}, {}};
+  // Factories name an input that they do not read; here it is a stand-in.
+  Slot none{.name = "/none", .role = Role::kConstant};
+  Var anchor = read(copier.to, copier.to.add_slot(none));
+  part.slots.push_back(kNone);
+  std::map<SlotId, SlotId> slots;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == "read") {
+      if (graph.slot(node.slot).role != Role::kConstant) continue;
+      auto [known, fresh] = slots.emplace(node.slot, 0);
+      if (fresh) {
+        known->second = copier.to.add_slot(graph.slot(node.slot));
+        part.slots.push_back(node.slot);
+      }
+      copier.copy(node, known->second);
+    } else if (finder.is_folded(node)) {
+      for (ValueId id : node.inputs) {
+        if (id != kNone && copier.value(id) == kNone) {
+          copier.value(id) = anchor.id;
+        }
+      }
+      copier.copy(node, kNone);
+    }
+  }
+  for (const Node& node : graph.nodes()) {
+    if (!finder.is_folded(node)) continue;
+    for (ValueId id : node.outputs) {
+      if (!finder.wanted(id)) continue;
+      Var value{&copier.to, copier.value(id)};
+      copier.to.add_output(std::to_string(id), apply("copy", {value}).id);
+      part.wanted.push_back(id);
+    }
+  }
+  part.graph = std::move(copier.to);
+  return part;
+}
+
+// Builds the graph in which known values are read from slots.
+class Folder {
+ public:
+  Folder(const OpTable& ops, const Graph& graph, const ConstantFinder& finder,
+         std::map<ValueId, std::vector<std::byte>> contents)
+      : graph_(graph),
+        finder_(finder),
+        contents_(std::move(contents)),
+        copier_(ops, graph) {}
+
+  Folded run() {
+    Folded folded{Graph(graph_.rules())};
+    folded_ = &folded;
+    for (ValueId id : graph_.inputs()) {
+      const Value& value = graph_.value(id);
+      copier_.value(id) = copier_.to.add_input(value.name, value.type);
+    }
+    for (size_t i = 0; i < graph_.slots().size(); ++i) {
+      bool stays = graph_.slots()[i].role != Role::kConstant;
+      if (stays) slot_of(static_cast<SlotId>(i));
+    }
+    for (const Node& node : graph_.nodes()) add(node);
+    for (const Output& output : graph_.outputs()) {
+      copier_.to.add_output(output.name, value_of(output.value));
+    }
+    folded.graph = std::move(copier_.to);
+    return folded;
+  }
+
+ private:
+  bool is_constant(const Node& node) const {
+    return node.op == "read" && graph_.slot(node.slot).role == Role::kConstant;
+  }
+
+  void add(const Node& node) {
+    if (finder_.is_folded(node)) return;
+    if (is_constant(node) && !finder_.wanted(node.outputs[0])) return;
+    copier_.to.continue_at(node);
+    for (ValueId id : node.inputs) {
+      if (id != kNone) value_of(id);
+    }
+    copier_.copy(node, node.slot == kNone ? kNone : slot_of(node.slot));
+  }
+
+  SlotId slot_of(SlotId old) {
+    auto [at, fresh] = slots_.emplace(old, kNone);
+    if (fresh) {
+      at->second = copier_.to.add_slot(graph_.slot(old));
+      folded_->kept.push_back(old);
+    }
+    return at->second;
+  }
+
+  // A constant is read where it is wanted first.
+  ValueId value_of(ValueId id) {
+    ValueId& value = copier_.value(id);
+    if (value != kNone) return value;
+    const ValueType& type = graph_.value(id).type;
+    SlotId slot = copier_.to.add_slot(
+        {.name = fmt::format("constant/{}", folded_->made.size()),
+         .dtype = type.dtype,
+         .shape = type.shape,
+         .role = Role::kConstant});
+    folded_->kept.push_back(kNone);
+    folded_->made.emplace_back(slot, std::move(contents_.at(id)));
+    return value = read(copier_.to, slot).id;
+  }
+
+  const Graph& graph_;
+  const ConstantFinder& finder_;
+  std::map<ValueId, std::vector<std::byte>> contents_;
+  Copier copier_;
+  Folded* folded_ = nullptr;
+  std::map<SlotId, SlotId> slots_;
+};
+
+}  // namespace
+
+Folded fold_constants(const OpTable& ops, const Graph& graph,
+                      const SlotBytes& constants) {
+  ConstantFinder finder(ops, graph);
+  ConstantPart part = constant_part(ops, graph, finder);
+  std::map<ValueId, std::vector<std::byte>> contents;
+  if (!part.wanted.empty()) {
+    auto bytes = evaluate(ops, part.graph, [&](SlotId slot) {
+      SlotId whole = part.slots[static_cast<size_t>(slot)];
+      return whole == kNone ? std::vector<std::byte>(sizeof(float))
+                            : constants(whole);
+    });
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      contents[part.wanted[i]] = std::move(bytes[i]);
+    }
+  }
+  return Folder(ops, graph, finder, std::move(contents)).run();
+}
+
+}  // namespace braid::runtime
