@@ -1,5 +1,7 @@
 #include "braid/base/bytes.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -54,6 +56,11 @@ std::string bytes_text(int64_t bytes) {
     if (amount < 1000) return fmt::format("{:.2f} {}", amount, unit);
   }
   return fmt::format("{:.2f} TiB", amount / 1024);
+}
+
+int64_t machine_bytes() {
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<int64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace braid

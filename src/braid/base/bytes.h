@@ -18,4 +18,7 @@ constexpr int64_t align_up(int64_t bytes, int64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
+// The memory of this machine.
+int64_t machine_bytes();
+
 }  // namespace braid

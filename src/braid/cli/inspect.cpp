@@ -2,6 +2,7 @@
 // as the graph after one of the passes.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "braid/cli/model_source.h"
 #include "braid/cli/verb.h"
 #include "braid/graph/text.h"
+#include "braid/ops/foreign.h"
 #include "braid/passes/accumulate.h"
 #include "braid/passes/array.h"
 #include "braid/passes/layout.h"
@@ -211,6 +213,24 @@ void print_peak(const OpTable& ops, const passes::StepGraph& step,
              bytes_text(program.arena_bytes));
 }
 
+// Inputs of zeros, which are valid indices too.
+class ZeroFeed {
+ public:
+  explicit ZeroFeed(const Graph& graph) : bytes_(graph.values().size()) {
+    for (ValueId id : graph.inputs()) {
+      const ValueType& type = graph.value(id).type;
+      bytes_[static_cast<size_t>(id)].resize(static_cast<size_t>(
+          num_elements(type.shape) * item_bytes(type.dtype)));
+    }
+  }
+  const std::byte* at(ValueId input) const {
+    return bytes_[static_cast<size_t>(input)].data();
+  }
+
+ private:
+  std::vector<std::vector<std::byte>> bytes_;
+};
+
 // Ops that an array runs once per member.
 void print_loops(const OpTable& ops, const Graph& forward) {
   std::set<std::string> loops;
@@ -222,8 +242,42 @@ void print_loops(const OpTable& ops, const Graph& forward) {
   fmt::print("ops that an array loops over members: {}\n", list);
 }
 
-void print_summary(const OpTable& ops, const Graph& forward,
+// Operators that libtorch runs, and their share of the time of a step on
+// inputs of zeros.
+void print_foreign(const OpTable& ops, const LoadedModel& model,
+                   runtime::Backend& backend) {
+  std::map<std::string, int> targets;
+  for (const Node& node : model.graph.nodes()) {
+    if (is_foreign(node)) ++targets[node.attrs.text("target")];
+  }
+  if (targets.empty()) return fmt::print("ops run by libtorch: none\n");
+  std::string list;
+  for (const auto& [target, count] : targets) {
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, target);
+  }
+  train::Trainer trainer(ops, model.graph, backend,
+                         {.optimizer = passes::make_optimizer("sgd")});
+  trainer.initialise({0});
+  if (model.contents) model.contents->apply(trainer.state(), 0);
+  ZeroFeed feed(trainer.graph());
+  std::vector<double> seconds;
+  for (int step = 0; step < 3; ++step) {
+    if (step == 1) trainer.executor().time_calls(&seconds);
+    trainer.step([&](int64_t, ValueId input) { return feed.at(input); });
+  }
+  double all = 0, foreign = 0;
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    NodeId node = trainer.program().calls[i].node;
+    all += seconds[i];
+    if (is_foreign(trainer.graph().node(node))) foreign += seconds[i];
+  }
+  fmt::print("ops run by libtorch: {}; {:.0f} % of the time of a step\n", list,
+             100 * foreign / std::max(all, 1e-9));
+}
+
+void print_summary(const OpTable& ops, const LoadedModel& model,
                    const InspectOptions& o) {
+  const Graph& forward = model.graph;
   passes::StepGraph sgd = step_with(ops, forward, o, "sgd");
   passes::StepGraph adamw = step_with(ops, forward, o, "adamw");
   fmt::print(
@@ -239,18 +293,18 @@ void print_summary(const OpTable& ops, const Graph& forward,
   print_peak(ops, sgd, "sgd", backend);
   print_peak(ops, adamw, "adamw", backend);
   print_loops(ops, forward);
+  print_foreign(ops, model, backend);
 }
 
 int run_inspect(InspectOptions o) {
   validate(o);
   if (o.dump_after == "array") o.copies = std::max<int64_t>(o.copies, 1);
   OpTable ops = standard_ops();
-  Graph forward =
-      load_model(ops, o.model, {.dtype = find_dtype(o.dtype)}).graph;
+  LoadedModel model = load_model(ops, o.model, {.dtype = find_dtype(o.dtype)});
   if (o.dump_after.empty()) {
-    print_summary(ops, forward, o);
+    print_summary(ops, model, o);
   } else {
-    fmt::print("{}", print_graph(graph_after(ops, std::move(forward), o)));
+    fmt::print("{}", print_graph(graph_after(ops, std::move(model.graph), o)));
   }
   return kOk;
 }

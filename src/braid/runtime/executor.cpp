@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "braid/base/bytes.h"
 #include "braid/base/error.h"
 #include "braid/ops/foreign.h"
 #include "braid/passes/names.h"
@@ -32,6 +33,15 @@ double as_double(const std::byte* data, DType dtype) {
   return static_cast<double>(*reinterpret_cast<const float*>(data));
 }
 
+// A trial runs the op: one that cannot must not keep the machine busy.
+void check_measurable(const Node& node, double bytes) {
+  if (bytes <= static_cast<double>(machine_bytes())) return;
+  fail_world("[plan] '{}'{} works on {}, more than the {} of this machine",
+             node.op, node.path.empty() ? "" : " at " + node.path,
+             bytes_text(static_cast<int64_t>(std::min(bytes, 9e18))),
+             bytes_text(machine_bytes()));
+}
+
 }  // namespace
 
 int threads_for(const Cost& cost, int max_threads) {
@@ -43,7 +53,9 @@ int threads_for(const Cost& cost, int max_threads) {
 plan::WorkspaceRule measured_workspace(const OpTable& ops, Backend& backend,
                                        int threads) {
   return [&ops, &backend, threads](const Graph& graph, const Node& node) {
-    int count = threads_for(ops.cost(graph, node), threads);
+    Cost cost = ops.cost(graph, node);
+    check_measurable(node, cost.bytes);
+    int count = threads_for(cost, threads);
     return backend.measure_workspace(graph, node, count);
   };
 }

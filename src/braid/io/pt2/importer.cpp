@@ -120,6 +120,7 @@ bool Importer::is_lost(const ExportedNode& node, const Scope& scope) {
 void Importer::run_node(const ExportedNode& node, Scope& scope) {
   graph_.set_path(node.layer);
   RuleContext context(node, scope, tensors_, anchor_, options_.form);
+  context.set_gradients(no_gradients_ == 0);
   dispatch(node, context);
   bind_results(node, scope, context);
 }
@@ -151,7 +152,11 @@ void Importer::run_operator(RuleContext& context) {
   auto rule = rules.find(context.name());
   bool is_known = rule != rules.end();
   if (takes_complex(context) && !is_linear(context.name())) is_known = false;
-  if (is_known) return rule->second(context);
+  if (is_known) {
+    rule->second(context);
+    if (context.has("out")) write_result(context, "out");
+    return;
+  }
   if (context.name() == "real" || context.name() == "imag") {
     return run_part(context);
   }
@@ -169,13 +174,18 @@ void Importer::run_in_place(RuleContext& context) {
   name.pop_back();
   context.set_operator(name, context.overload());
   run_operator(context);
-  if (context.results().size() != 1 || context.node().inputs.empty()) {
-    fail_usage("writes to more than its first argument");
+  if (context.node().inputs.empty()) fail_usage("writes to nothing");
+  write_result(context, context.node().inputs[0].name);
+}
+
+// The only result becomes the content of an argument, which then is it.
+void Importer::write_result(RuleContext& context, const std::string& argument) {
+  if (context.results().size() != 1) {
+    fail_usage("writes to more than one argument");
   }
-  const std::string& self = context.node().inputs[0].name;
   Var value = tensors_.read(std::get<TensorId>(context.results()[0]));
-  context.write(self, value);
-  context.results()[0] = context.tensor_id(self);
+  context.write(argument, value);
+  context.results()[0] = context.tensor_id(argument);
 }
 
 void Importer::run_scalar(const ExportedNode& node, RuleContext& context) {
@@ -213,7 +223,9 @@ void Importer::run_region(const ExportedNode& node, RuleContext& context) {
       inner.names[parameter.text] = context.scalar_of(given);
     }
   }
+  no_gradients_ += has_gradients ? 0 : 1;
   run_graph(inner);
+  no_gradients_ -= has_gradients ? 0 : 1;
   RuleContext inside(node, inner, tensors_, anchor_, options_.form);
   for (const Argument& output : inner.graph->outputs) {
     if (output.kind == Kind::kMissing) continue;

@@ -34,6 +34,7 @@ class Importer {
   void dispatch(const ExportedNode& node, RuleContext& context);
   void run_operator(RuleContext& context);
   void run_in_place(RuleContext& context);
+  void write_result(RuleContext& context, const std::string& argument);
   void run_part(RuleContext& context);
   void run_complex(RuleContext& context);
   void run_foreign(RuleContext& context, const std::string& target);
@@ -59,6 +60,7 @@ class Importer {
   Scope scope_;
   Var anchor_;
   Problems* problems_ = nullptr;
+  int no_gradients_ = 0;  // regions around the present node without them
   std::map<SlotId, const StoredTensor*> stored_;
   std::map<std::string, SlotId> slot_by_path_;
   std::set<std::string> lost_;  // results of nodes with problems

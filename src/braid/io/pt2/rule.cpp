@@ -207,7 +207,7 @@ void RuleContext::write(std::string_view name, Var value) {
   Var before = tensors_.read(id);
   if (value.dtype() != before.dtype()) value = cast(value, before.dtype());
   if (value.shape() != before.shape()) value = expand(value, before.shape());
-  tensors_.write(id, value);
+  tensors_.write(id, has_gradients_ ? value : braid::detach(value));
 }
 
 Draw RuleContext::draw(double p) {

@@ -73,6 +73,9 @@ class RuleContext {
   bool trains(std::string_view name, bool fallback);
   bool is_training() const { return form_ == Form::kTrain; }
 
+  // Under torch.no_grad what is written has no gradient.
+  void set_gradients(bool on) { has_gradients_ = on; }
+
   // What the file says about a tensor.
   const TensorMeta* meta_of(std::string_view argument) const;
   const TensorMeta* meta_of_result(size_t i) const;
@@ -106,6 +109,7 @@ class RuleContext {
   Tensors& tensors_;
   Var anchor_;
   Form form_;
+  bool has_gradients_ = true;
   std::string name_, overload_;
   std::vector<Binding> results_;
 };
