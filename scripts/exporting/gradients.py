@@ -1,6 +1,6 @@
 """The gradients of an export against those of the module itself."""
 
-import copy
+import contextlib
 
 import torch
 
@@ -36,18 +36,38 @@ def gradients(module, parameters, inputs):
     return loss.detach(), found
 
 
+@contextlib.contextmanager
+def kept(*tables):
+    """Tensors in these tables have their values of before on leaving."""
+    tensors = [t for table in tables for t in table.values() if isinstance(t, torch.Tensor)]
+    before = [tensor.detach().clone() for tensor in tensors]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for tensor, value in zip(tensors, before, strict=True):
+                tensor.copy_(value)
+
+
+def with_tied_summed(module, found):
+    """By first name: a loaded file may have untied what the module ties."""
+    first, summed = {}, {}
+    for name, parameter in module.named_parameters(remove_duplicate=False):
+        name_of = first.setdefault(id(parameter), name)
+        if name in found:
+            summed[name_of] = summed[name_of] + found[name] if name_of in summed else found[name]
+    return summed
+
+
 def gradient_differences(module, program, inputs):
     """Lines about each gradient of the exported program that is not eager's."""
-    state = copy.deepcopy(module.state_dict())
     inputs = {name: tensor.clone() for name, tensor in inputs.items()}
-    with quiet():
+    with quiet(), kept(program.state_dict, program.constants):
         there = program.module()
-        names = {n: p for n, p in there.named_parameters(remove_duplicate=False)}
-        got_loss, got = gradients(there, names, inputs)
-    module.load_state_dict(state)
-    own = {n: p for n, p in module.named_parameters(remove_duplicate=False)}
-    loss, expected = gradients(module, own, inputs)
-    module.load_state_dict(state)
+        got_loss, got = gradients(there, dict(there.named_parameters()), inputs)
+    with kept(dict(module.named_buffers())):
+        loss, expected = gradients(module, dict(module.named_parameters()), inputs)
+    got = with_tied_summed(module, got)
     lines = compare("loss", got_loss, loss)
     for name in sorted(expected.keys() | got.keys()):
         if name not in got:

@@ -1,13 +1,12 @@
 """From a module to a torch.export program and its file."""
 
-import copy
 from dataclasses import dataclass, field
 
 import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from .error import ExportError
-from .gradients import require_same_gradients
+from .gradients import kept, require_same_gradients
 from .loss import with_loss
 from .refusal import refusal
 from .workarounds import quiet, replaced_forward, workarounds
@@ -69,14 +68,11 @@ def exported_program(module, inputs, dynamic):
 
 def failure_of(module, inputs):
     """The error of the module itself with these inputs, if it has one."""
-    state = copy.deepcopy(module.state_dict())
     try:
-        with quiet(), torch.no_grad():
+        with quiet(), torch.no_grad(), kept(dict(module.named_buffers())):
             module(**{name: tensor.clone() for name, tensor in inputs.items()})
     except Exception as error:
         return error
-    finally:
-        module.load_state_dict(state)
     return None
 
 

@@ -216,6 +216,41 @@ def test_modes_and_buffers_are_left_alone():
     assert node.args[5] is True
 
 
+class Counting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(4, 1)
+        self.register_buffer("kept", torch.zeros(4))
+        self.register_buffer("passing", torch.zeros(4), persistent=False)
+
+    def forward(self, x):
+        self.kept += x.detach().mean(0)
+        self.passing += 1
+        return self.out(x + self.kept + self.passing).mean()
+
+
+def test_gradient_check_leaves_buffers_of_the_file_alone(tmp_path):
+    module = Counting()
+    export(module, {"x": torch.randn(6, 4)}, tmp_path / "c.pt2", check_gradients=True)
+    loaded = torch.export.load(tmp_path / "c.pt2")
+    values = [module.kept, module.passing, loaded.state_dict["kept"], loaded.constants["passing"]]
+    assert not any(bool(value.any()) for value in values)
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.out = nn.Embedding(5, 4), nn.Linear(4, 5, bias=False)
+        self.out.weight = self.embed.weight
+
+    def forward(self, ids):
+        return F.cross_entropy(self.out(self.embed(ids)), ids)
+
+
+def test_tied_weights_pass_the_gradient_check():
+    export(Tied(), {"ids": torch.randint(5, (6,))}, check_gradients=True)
+
+
 def test_part_in_eval_mode_stays_so():
     module = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
     module[1].eval()

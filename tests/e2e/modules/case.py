@@ -5,15 +5,11 @@ that makes a module whose forward(inputs) gives the loss; the inputs are
 written as in scripts/export_model.py, "float" being the type of the test.
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
-from export_model import parse_input  # noqa: E402
+from export_model import parse_input
 
 
 @dataclass
@@ -23,14 +19,14 @@ class Case:
     quick: runs by default, the others only in the long form of the tests.
     eval_form: False where train() and eval() differ by more than dropout and
     batch statistics, which a file exported in train mode cannot know.
-    lr: rates small enough that five steps stay finite.
+    lr: factor on the learning rates of the tests, for those that diverge.
     """
 
     make: Callable
     inputs: dict = field(default_factory=dict)
     quick: bool = False
     eval_form: bool = True
-    lr: float = 1e-2
+    lr: float = 1.0
 
     def module(self, dtype):
         """In train mode; its buffers have seen a batch, so none is as made."""
@@ -50,7 +46,7 @@ def table():
     """An empty table and the decorator that fills it."""
     cases = {}
 
-    def case(quick=False, eval_form=True, lr=1e-2, **inputs):
+    def case(quick=False, eval_form=True, lr=1.0, **inputs):
         def add(make):
             cases[make.__name__] = Case(make, inputs, quick, eval_form, lr)
             return make

@@ -145,10 +145,10 @@ def time_series_transformer():
     )  # fmt: skip
 
 
-@case(pixel_values=IMAGE, labels="i64[2]<5>")
+@case(pixel_values="float[6,3,32,32]", labels="i64[6]<5>")
 def mobilevit():
     return build(
-        "MobileViTForImageClassification", "MobileViTConfig", TokenLoss, image_size=16,
+        "MobileViTForImageClassification", "MobileViTConfig", TokenLoss, image_size=32,
         patch_size=2, hidden_sizes=[16, 20, 24], neck_hidden_sizes=[8, 8, 12, 16, 20, 24, 32],
         num_attention_heads=4, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
         classifier_dropout_prob=0.0, output_stride=8, num_labels=5,

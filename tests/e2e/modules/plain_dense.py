@@ -173,7 +173,7 @@ class Tabular(nn.Module):
     def forward(self, codes, numbers, missing, y):
         parts = [t(codes[:, k].long()) for k, t in enumerate(self.tables)]
         numbers = numbers.masked_fill(missing, 0.0)
-        bucket = torch.bucketize(numbers[:, 0].detach(), self.bins)
+        bucket = torch.bucketize(numbers[:, 0].detach().contiguous(), self.bins)
         parts.append(self.bags(bucket))
         shifted = (codes + self.offsets) % 4
         count = (shifted > 1).sum(1, keepdim=True) * missing.logical_not().sum(1, keepdim=True)
