@@ -13,6 +13,9 @@ packages=(
   python3-venv
 )
 
+# In one go, so that nothing pulls another torch.
+requirements=(scripts/requirements.txt tests/e2e/requirements.txt)
+
 have_llvm() {
   find_llvm clang++ && find_llvm clang-format && find_llvm clang-tidy
 } >/dev/null
@@ -68,7 +71,7 @@ install_packages() {
 
 make_environment() {
   local stamp=.venv/.braid-stamp wanted
-  wanted="$(sha256sum <scripts/requirements.txt) $(python3 -V)"
+  wanted="$(cat "${requirements[@]}" | sha256sum) $(python3 -V)"
   if [[ -f $stamp && $(<"$stamp") == "$wanted" ]]; then
     say "python environment: .venv is up to date"
     return
@@ -78,7 +81,7 @@ make_environment() {
   say "python environment: creating .venv (torch is a large download)"
   python3 -m venv --clear .venv
   .venv/bin/python -m pip install --disable-pip-version-check \
-    -r scripts/requirements.txt
+    "${requirements[@]/#/--requirement=}"
   echo "$wanted" >"$stamp"
 }
 

@@ -9,6 +9,7 @@ import torch
 
 TESTS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TESTS))  # for `models`
+sys.path.insert(0, str(TESTS.parent / "scripts"))  # for `export_model`
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -55,7 +55,9 @@ def train(twin, inputs, make_optimizer, steps, accumulate=1, clip=None, follow=N
             total += loss.item()
         run.losses.append(total)
         if not run.grads:
-            run.grads = {n: p.grad.clone() for n, p in twin.named_parameters()}
+            run.grads = {
+                n: p.grad.clone() for n, p in twin.named_parameters() if p.grad is not None
+            }
         if clip is not None:
             clip(twin.parameters())
         optimizer.step()
@@ -64,14 +66,16 @@ def train(twin, inputs, make_optimizer, steps, accumulate=1, clip=None, follow=N
     return run
 
 
-def nudged(tensor, generator):
+def nudged(tensor, generator, like=None):
+    """Moved by 8 units in the last place, of another type if one is given."""
     if not tensor.is_floating_point():
         return tensor
     signs = torch.randint(2, tensor.shape, generator=generator) * 2 - 1
-    return tensor * (1 + 8 * torch.finfo(tensor.dtype).eps * signs.to(tensor.dtype))
+    eps = torch.finfo(like or tensor.dtype).eps
+    return tensor * (1 + 8 * eps * signs.to(tensor.dtype))
 
 
-def nudged_runs(twin, inputs, *args, **options):
+def nudged_runs(twin, inputs, *args, like=None, **options):
     """Runs from inputs and weights that differ by 8 units in the last place."""
     runs = []
     for seed in range(NUDGES):
@@ -79,8 +83,8 @@ def nudged_runs(twin, inputs, *args, **options):
         other = copy.deepcopy(twin)
         with torch.no_grad():
             for parameter in other.parameters():
-                parameter.copy_(nudged(parameter, generator))
-        moved = {name: nudged(t, generator) for name, t in inputs.items()}
+                parameter.copy_(nudged(parameter, generator, like))
+        moved = {name: nudged(t, generator, like) for name, t in inputs.items()}
         runs.append(train(other, moved, *args, **options))
     return runs
 
@@ -91,7 +95,7 @@ def scale_of(file):
 
 
 def error(a, b, median_scale):
-    if not b.is_floating_point():
+    if not b.is_floating_point() or a.shape != b.shape or b.numel() == 0:
         return 0.0 if torch.equal(a, b) else float("inf")
     a, b = a.double(), b.double()
     scale = max(float(b.abs().max()), 1e-3 * median_scale)

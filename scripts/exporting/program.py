@@ -1,0 +1,105 @@
+"""From a module to a torch.export program and its file."""
+
+from dataclasses import dataclass, field
+
+import torch
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+from .error import ExportError
+from .gradients import kept, require_same_gradients
+from .loss import with_loss
+from .refusal import refusal
+from .workarounds import quiet, replaced_forward, workarounds
+
+
+@dataclass
+class Exported:
+    """The program, and in words what was changed on the way to it."""
+
+    program: torch.export.ExportedProgram
+    notes: list = field(default_factory=list)
+
+
+def export(module, inputs, path=None, *, dynamic=(), loss=None, target=None, output=None,
+           check_gradients=False):  # fmt: skip
+    """Exports `module` in train mode and, with a path, saves it.
+
+    A module already in train mode keeps the parts that are in eval mode.
+
+    inputs: tensors by argument name of forward. dynamic: dimensions whose size
+    may change. loss, target, output: a function of torch.nn.functional of the
+    module's output and that input. check_gradients: compares with eager.
+    The module itself is left as it was. Raises ExportError.
+    """
+    if target is not None and target not in inputs:
+        raise ExportError(f"--target {target} is none of the inputs: {', '.join(inputs)}")
+    notes, modes = [], {part: part.training for part in module.modules()}
+    if not module.training:
+        module.train()
+    forward = with_loss(module.forward, loss, target, output) if loss else module.forward
+    try:
+        with replaced_forward(module, forward, inputs), workarounds(module, notes):
+            program = exported_program(module, inputs, dynamic)
+            if check_gradients:
+                require_same_gradients(module, program, inputs)
+    finally:
+        for part, training in modes.items():
+            part.training = training
+    notes += data_sized(program)
+    if path is not None:
+        with quiet():
+            torch.export.save(program, str(path))
+    return Exported(program, notes)
+
+
+def exported_program(module, inputs, dynamic):
+    kwargs = {name: tensor.clone() for name, tensor in inputs.items()}
+    shapes = dynamic_shapes(inputs, dynamic)
+    try:
+        with quiet():
+            return torch.export.export(
+                module, (), kwargs=kwargs, dynamic_shapes=shapes, strict=False
+            )
+    except ExportError:
+        raise
+    except Exception as error:
+        raise refusal(error, failure_of(module, inputs)) from error
+
+
+def failure_of(module, inputs):
+    """The error of the module itself with these inputs, if it has one."""
+    try:
+        with quiet(), torch.no_grad(), kept(dict(module.named_buffers())):
+            module(**{name: tensor.clone() for name, tensor in inputs.items()})
+    except Exception as error:
+        return error
+    return None
+
+
+def dynamic_shapes(inputs, dynamic):
+    """Which sizes may change: `dynamic` lists dimensions of every input.
+
+    Sizes that are equal in the example stay equal, as the batch does.
+    """
+    if not dynamic:
+        return None
+    named = {}
+
+    def of(size, dim):
+        return named.setdefault((dim, size), torch.export.Dim(f"size{len(named)}"))
+
+    return {
+        name: {d: of(t.shape[d], d) for d in dynamic if d < t.dim()} for name, t in inputs.items()
+    }
+
+
+def data_sized(program):
+    """Lines about results whose size only the data tell: Braid has none such."""
+    lines = []
+    for node in program.graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor) and free_unbacked_symbols(value):
+            where = (node.meta.get("stack_trace") or "").strip().splitlines()[-2:]
+            place = " ".join(line.strip() for line in where)
+            lines.append(f"the size of {node.name} depends on data: {place}")
+    return lines[:1]
