@@ -1,0 +1,236 @@
+"""The models of the zoo against plain PyTorch (mlp and lenet: test_parity).
+
+Each run begins with the twin's weights, moved a little so that no layer is
+still at zero or one, and dropout off. BRAID_TEST_LONG=1 runs every
+combination; otherwise arrays train by one optimizer in float64.
+"""
+
+import copy
+import json
+import os
+import re
+
+import models
+import pytest
+import torch
+from braid_run import model_text, run_braid, run_members, run_step, save
+from measure import Run, differences, nudged_runs, train
+from safetensors.torch import load_file
+from test_initialisers import distance
+
+LONG = bool(os.environ.get("BRAID_TEST_LONG"))
+STEPS = 5
+BATCH = 4
+DTYPES = {"f64": torch.float64, "f32": torch.float32}
+TOLERANCE = {"f64": (1e-9, 1e-9), "f32": (1e-4, 1e-4)}  # state and losses, gradients
+RATES = [1.0, 0.3, 2.0]  # of members, times the optimizer's
+
+TEXT = {"length": 6, "vocab": 13, "width": 8, "layers": 2, "dropout": 0}
+HEADS = TEXT | {"heads": 2, "positions": 8, "feed": 12}
+CLOUD = {"points": 12, "width": 4, "classes": 3}
+SIZES = {
+    "resnet18": ("resnet18", {"side": 33, "width": 4, "classes": 5}),
+    "resnet50": ("resnet50", {"side": 33, "width": 2, "classes": 5}),
+    "mobilenet": (
+        "mobilenet_v3_large",
+        {"side": 40, "width": 0.2, "classes": 5, "dropout": 0},
+    ),
+    "vit": (
+        "vit",
+        {"side": 8, "patch": 4, "width": 8, "heads": 2, "layers": 2, "classes": 5, "dropout": 0},
+    ),
+    "pointnet_cls": ("pointnet_cls", CLOUD | {"regulariser": 0.1, "dropout": 0}),
+    "pointnet_seg": ("pointnet_seg", CLOUD | {"regulariser": 0.1}),
+    "pointnet_plain": (
+        "pointnet_cls",
+        CLOUD | {"coordinates": 4, "feature_transform": 0, "dropout": 0},
+    ),
+    "dcgan_generator": ("dcgan_generator", {"side": 16, "width": 3, "latent": 6}),
+    "dcgan_discriminator": ("dcgan_discriminator", {"side": 16, "width": 4}),
+    "transformer_lm": ("transformer_lm", HEADS),
+    "transformer_lm_untied": ("transformer_lm", HEADS | {"tied": 0}),
+    "bert": ("bert", HEADS | {"attention_dropout": 0}),
+    "gpt2": ("gpt2", HEADS | {"attention_dropout": 0}),
+    "lstm_lm": ("lstm_lm", TEXT | {"hidden": 7}),
+    "lstm_lm_tied": ("lstm_lm", TEXT | {"hidden": 8, "tied": 1}),
+}
+
+
+def sgd(lr):
+    return torch.optim.SGD, {"lr": lr, "momentum": 0.9}, {"momentum": 0.9}
+
+
+def adamw(lr):
+    return torch.optim.AdamW, {"lr": lr, "weight_decay": 0.05}, {"weight_decay": 0.05}
+
+
+OPTIMIZERS = {"sgd": (sgd, 0.02), "adamw": (adamw, 2e-3)}
+
+
+def moved(twin):
+    """The twin with weights of its own everywhere."""
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in twin.parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+            parameter.add_(0.05 * noise.to(parameter.dtype))
+    return twin
+
+
+def apart(tensors):
+    """Tied tensors as copies: a file has each by itself."""
+    return {name: t.detach().clone() for name, t in tensors.items()}
+
+
+class Case:
+    """A twin, its batch and both as files."""
+
+    def __init__(self, folder, row, dtype):
+        name, self.sizes = SIZES[row]
+        self.folder, self.dtype = folder, dtype
+        self.text = model_text(name, self.sizes)
+        self.twin = moved(models.make(name, DTYPES[dtype], **self.sizes))
+        self.inputs = models.batch(name, DTYPES[dtype], size=BATCH, **self.sizes)
+        self.inputs_file = save(folder / "inputs.safetensors", self.inputs)
+        self.init_file = save(folder / "init.safetensors", apart(self.twin.state_dict()))
+
+    def args(self, optimizer, steps=STEPS, out="out"):
+        make, lr = OPTIMIZERS[optimizer]
+        values = {"lr": lr} | make(lr)[2]
+        return self.text, self.inputs_file, steps, optimizer, values, self.folder / out
+
+    def solo(self, optimizer, **options):
+        result = run_step(
+            *self.args(optimizer), init=self.init_file, dtype=self.dtype, threads=1, **options
+        )
+        return self.as_run(result)
+
+    def array(self, optimizer):
+        """Members with the same weights and rates of their own."""
+        lr = OPTIMIZERS[optimizer][1]
+        members = self.folder / "members.yaml"
+        rows = [{"lr": lr * rate, "init": str(self.init_file)} for rate in RATES]
+        members.write_text("".join(f"- {json.dumps(row)}\n" for row in rows))
+        results = run_members(
+            *self.args(optimizer, out="array"), members=members, dtype=self.dtype, threads=1
+        )
+        return [self.as_run(result) for result in results]
+
+    def as_run(self, result):
+        return Run(result.losses, result.grads, result.state)
+
+    def check(self, got, optimizer, rate=1.0):
+        make, lr = OPTIMIZERS[optimizer]
+        kind, values, _ = make(lr * rate)
+        args = (self.inputs, lambda p: kind(p, **values), STEPS)
+        expected = train(copy.deepcopy(self.twin), *args)
+        nudges = nudged_runs(self.twin, *args)
+        lines = differences(
+            got, expected, nudges, *TOLERANCE[self.dtype], values["lr"] * STEPS
+        )
+        assert not lines, "\n".join(lines)
+        assert expected.losses[0] != expected.losses[-1], "nothing was learned"
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("row", SIZES)
+def test_five_steps(tmp_path, row, dtype, optimizer):
+    case = Case(tmp_path, row, dtype)
+    case.check(case.solo(optimizer), optimizer)
+
+
+ARRAYS = [("f64", "sgd")] + ([("f64", "adamw"), ("f32", "sgd"), ("f32", "adamw")] if LONG else [])
+
+
+@pytest.mark.parametrize("dtype, optimizer", ARRAYS)
+@pytest.mark.parametrize("row", SIZES)
+def test_an_array_of_three_rates(tmp_path, row, dtype, optimizer):
+    case = Case(tmp_path, row, dtype)
+    runs = case.array(optimizer)
+    assert len(runs) == len(RATES)
+    for run, rate in zip(runs, RATES, strict=True):
+        case.check(run, optimizer, rate)
+
+
+@pytest.mark.parametrize("row", SIZES)
+def test_state_dicts_exchange_both_ways(tmp_path, row):
+    """Braid's state goes on in PyTorch, and PyTorch's in Braid."""
+    case = Case(tmp_path, row, "f64")
+    args = dict(init=case.init_file, dtype="f64", threads=1)
+    first = run_step(*case.args("sgd", steps=1), **args)
+    name, sizes = SIZES[row]
+    other = models.make(name, torch.float64, seed=9, **sizes)
+    other.load_state_dict(first.state, strict=True)
+    there = train(other, case.inputs, lambda p: torch.optim.SGD(p, lr=0), 1)
+    args["init"] = save(tmp_path / "again.safetensors", apart(other.state_dict()))
+    here = run_step(*case.args("sgd", steps=1, out="b"), **args)
+    assert here.losses == pytest.approx(there.losses, rel=1e-9)
+    assert {n: (t.dtype, t.shape) for n, t in here.state.items()} == {
+        n: (t.dtype, t.shape) for n, t in other.state_dict().items()
+    }
+
+
+SLOT = re.compile(r'^slot "([^"]+)" (\w+)\[([\d, ]*)\] (?:parameter|buffer) \S+.*$', re.M)
+
+
+def printed_state(text):
+    """Names and shapes of parameters and buffers in a graph's text."""
+    state = {}
+    for match in SLOT.finditer(text):
+        shape = tuple(int(n) for n in match[3].split(",") if n.strip())
+        for name in [match[1], *re.findall(r'alias="([^"]+)"', match[0])]:
+            state[name] = shape
+    return state
+
+
+@pytest.mark.parametrize("name", models.TWINS)
+def test_full_size_states_have_the_names_and_shapes_of_the_twin(name):
+    """At default sizes, which therefore agree, too; nothing is computed."""
+    text = run_braid("inspect", name, "--dump-after", "forward").stdout
+    with torch.device("meta"):
+        twin = models.TWINS[name]()
+    assert printed_state(text) == {n: tuple(t.shape) for n, t in twin.state_dict().items()}
+
+
+# Wide enough to tell distributions apart.
+WIDE = {"vocab": 60, "width": 24, "layers": 3, "dropout": 0}
+WIDE_HEADS = WIDE | {"length": 4, "positions": 30, "heads": 2}
+INITIAL = {
+    "resnet18": {"side": 32, "width": 8, "classes": 40},
+    "resnet50": {"side": 32, "width": 4, "classes": 40},
+    "mobilenet_v3_large": {"side": 32, "width": 0.3, "classes": 40},
+    "vit": {"side": 32, "patch": 8, "width": 24, "heads": 2, "layers": 2, "classes": 40},
+    "pointnet_cls": {"points": 8, "width": 8, "classes": 40},
+    "pointnet_seg": {"points": 8, "width": 8, "classes": 40},
+    "dcgan_generator": {"side": 16, "width": 8, "latent": 20},
+    "dcgan_discriminator": {"side": 16, "width": 8},
+    "transformer_lm": WIDE_HEADS | {"tied": 0},
+    "bert": WIDE_HEADS,
+    "gpt2": WIDE_HEADS,
+    "lstm_lm": WIDE | {"length": 4, "hidden": 20},
+}
+
+
+def initial_state(folder, name, sizes):
+    inputs = save(folder / "x.safetensors", models.batch(name, torch.float64, size=2, **sizes))
+    out = folder / "out"
+    words = ["step", model_text(name, sizes), "--inputs", inputs, "--steps", 1, "--set", "lr=0"]
+    words += ["--optimizer", "sgd", "--dtype", "f64", "--seed", 3, "--threads", 1, "--out", out]
+    run_braid(*words)
+    return load_file(out / "state.safetensors")
+
+
+@pytest.mark.parametrize("name", INITIAL)
+def test_initial_values_have_the_distribution_of_the_twin(tmp_path, name):
+    sizes = INITIAL[name]
+    got = initial_state(tmp_path, name, sizes)
+    twin = models.make(name, torch.float64, seed=11, **sizes)
+    told = 0
+    for parameter, tensor in twin.named_parameters():
+        if tensor.std() == 0 or tensor.numel() == 1:
+            assert torch.equal(got[parameter], tensor), parameter
+            continue
+        assert distance(got[parameter], tensor) < 1.3, parameter
+        told += tensor.numel() > 400 and distance(got[parameter] * 1.5, tensor) > 1.3
+    assert told >= 3, "the measure sees another scale"
