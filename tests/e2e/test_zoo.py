@@ -2,11 +2,13 @@
 
 Each run begins with the twin's weights, moved a little so that no layer is
 still at zero or one, and dropout off. BRAID_TEST_LONG=1 runs every
-combination; otherwise arrays train by one optimizer in float64.
+combination; otherwise arrays train by one optimizer in float64, and variants
+of a model in float64 only.
 """
 
 import copy
 import json
+import math
 import os
 import re
 
@@ -20,7 +22,7 @@ from test_initialisers import distance
 
 LONG = bool(os.environ.get("BRAID_TEST_LONG"))
 STEPS = 5
-BATCH = 4
+BATCH = 8
 DTYPES = {"f64": torch.float64, "f32": torch.float32}
 TOLERANCE = {"f64": (1e-9, 1e-9), "f32": (1e-4, 1e-4)}  # state and losses, gradients
 RATES = [1.0, 0.3, 2.0]  # of members, times the optimizer's
@@ -28,52 +30,48 @@ RATES = [1.0, 0.3, 2.0]  # of members, times the optimizer's
 TEXT = {"length": 6, "vocab": 13, "width": 8, "layers": 2, "dropout": 0}
 HEADS = TEXT | {"heads": 2, "positions": 8, "feed": 12}
 CLOUD = {"points": 12, "width": 4, "classes": 3}
-SIZES = {
-    "resnet18": ("resnet18", {"side": 33, "width": 4, "classes": 5}),
-    "resnet50": ("resnet50", {"side": 33, "width": 2, "classes": 5}),
+PATCHES = {"side": 8, "patch": 4, "width": 8, "heads": 2, "layers": 2, "dropout": 0}
+# Model, rate of SGD, sizes. BatchNorm over few samples makes rounding grow, so
+# those models learn slowly here.
+ROWS = {
+    "resnet18": ("resnet18", 2e-3, {"side": 33, "width": 4, "classes": 5}),
+    "resnet50": ("resnet50", 5e-4, {"side": 33, "width": 3, "classes": 5}),
     "mobilenet": (
-        "mobilenet_v3_large",
-        {"side": 40, "width": 0.2, "classes": 5, "dropout": 0},
+        "mobilenet_v3_large", 2e-3, {"side": 33, "width": 0.2, "classes": 5, "dropout": 0}
     ),
-    "vit": (
-        "vit",
-        {"side": 8, "patch": 4, "width": 8, "heads": 2, "layers": 2, "classes": 5, "dropout": 0},
-    ),
-    "pointnet_cls": ("pointnet_cls", CLOUD | {"regulariser": 0.1, "dropout": 0}),
-    "pointnet_seg": ("pointnet_seg", CLOUD | {"regulariser": 0.1}),
+    "vit": ("vit", 0.05, PATCHES | {"classes": 5}),
+    "pointnet_cls": ("pointnet_cls", 2e-3, CLOUD | {"regulariser": 0.1, "dropout": 0}),
+    "pointnet_seg": ("pointnet_seg", 2e-3, CLOUD | {"regulariser": 0.1}),
     "pointnet_plain": (
-        "pointnet_cls",
-        CLOUD | {"coordinates": 4, "feature_transform": 0, "dropout": 0},
+        "pointnet_cls", 2e-3, CLOUD | {"coordinates": 4, "feature_transform": 0, "dropout": 0}
     ),
-    "dcgan_generator": ("dcgan_generator", {"side": 16, "width": 3, "latent": 6}),
-    "dcgan_discriminator": ("dcgan_discriminator", {"side": 16, "width": 4}),
-    "transformer_lm": ("transformer_lm", HEADS),
-    "transformer_lm_untied": ("transformer_lm", HEADS | {"tied": 0}),
-    "bert": ("bert", HEADS | {"attention_dropout": 0}),
-    "gpt2": ("gpt2", HEADS | {"attention_dropout": 0}),
-    "lstm_lm": ("lstm_lm", TEXT | {"hidden": 7}),
-    "lstm_lm_tied": ("lstm_lm", TEXT | {"hidden": 8, "tied": 1}),
+    "dcgan_generator": ("dcgan_generator", 0.5, {"side": 16, "width": 3, "latent": 6}),
+    "dcgan_discriminator": ("dcgan_discriminator", 0.05, {"side": 16, "width": 4}),
+    "transformer_lm": ("transformer_lm", 0.05, HEADS),
+    "transformer_lm_untied": ("transformer_lm", 0.05, HEADS | {"tied": 0}),
+    "bert": ("bert", 0.05, HEADS | {"attention_dropout": 0}),
+    "gpt2": ("gpt2", 0.05, HEADS | {"attention_dropout": 0}),
+    "lstm_lm": ("lstm_lm", 0.5, TEXT | {"hidden": 7}),
+    "lstm_lm_tied": ("lstm_lm", 0.5, TEXT | {"hidden": 8, "tied": 1}),
+}  # fmt: skip
+
+OPTIMIZERS = {
+    "sgd": (torch.optim.SGD, {"momentum": 0.9}),
+    "adamw": (torch.optim.AdamW, {"weight_decay": 0.05}),
 }
-
-
-def sgd(lr):
-    return torch.optim.SGD, {"lr": lr, "momentum": 0.9}, {"momentum": 0.9}
-
-
-def adamw(lr):
-    return torch.optim.AdamW, {"lr": lr, "weight_decay": 0.05}, {"weight_decay": 0.05}
-
-
-OPTIMIZERS = {"sgd": (sgd, 0.02), "adamw": (adamw, 2e-3)}
+ADAMW_RATE = 1e-3
 
 
 def moved(twin):
-    """The twin with weights of its own everywhere."""
+    """The twin with weights of its own everywhere; residual branches are weak,
+    or fifty layers of them amplify rounding."""
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
-        for parameter in twin.parameters():
+        for name, parameter in twin.named_parameters():
             noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
             parameter.add_(0.05 * noise.to(parameter.dtype))
+            if re.fullmatch(r"layer\d\.\d\.bn[23]\.weight", name):
+                parameter.mul_(0.2)
     return twin
 
 
@@ -86,55 +84,52 @@ class Case:
     """A twin, its batch and both as files."""
 
     def __init__(self, folder, row, dtype):
-        name, self.sizes = SIZES[row]
+        name, self.sgd_rate, sizes = ROWS[row]
         self.folder, self.dtype = folder, dtype
-        self.text = model_text(name, self.sizes)
-        self.twin = moved(models.make(name, DTYPES[dtype], **self.sizes))
-        self.inputs = models.batch(name, DTYPES[dtype], size=BATCH, **self.sizes)
+        self.text = model_text(name, sizes)
+        self.twin = moved(models.make(name, DTYPES[dtype], **sizes))
+        self.inputs = models.batch(name, DTYPES[dtype], size=BATCH, **sizes)
         self.inputs_file = save(folder / "inputs.safetensors", self.inputs)
         self.init_file = save(folder / "init.safetensors", apart(self.twin.state_dict()))
 
-    def args(self, optimizer, steps=STEPS, out="out"):
-        make, lr = OPTIMIZERS[optimizer]
-        values = {"lr": lr} | make(lr)[2]
-        return self.text, self.inputs_file, steps, optimizer, values, self.folder / out
+    def values(self, optimizer, rate=1.0):
+        lr = rate * (self.sgd_rate if optimizer == "sgd" else ADAMW_RATE)
+        return {"lr": lr} | OPTIMIZERS[optimizer][1]
 
-    def solo(self, optimizer, **options):
-        result = run_step(
-            *self.args(optimizer), init=self.init_file, dtype=self.dtype, threads=1, **options
-        )
-        return self.as_run(result)
+    def solo(self, optimizer, steps=STEPS, out="out", init=None):
+        return run_step(
+            self.text, self.inputs_file, steps, optimizer, self.values(optimizer),
+            self.folder / out, init=init or self.init_file, dtype=self.dtype, threads=1,
+        )  # fmt: skip
 
     def array(self, optimizer):
         """Members with the same weights and rates of their own."""
-        lr = OPTIMIZERS[optimizer][1]
         members = self.folder / "members.yaml"
-        rows = [{"lr": lr * rate, "init": str(self.init_file)} for rate in RATES]
-        members.write_text("".join(f"- {json.dumps(row)}\n" for row in rows))
-        results = run_members(
-            *self.args(optimizer, out="array"), members=members, dtype=self.dtype, threads=1
-        )
-        return [self.as_run(result) for result in results]
+        rates = [self.values(optimizer, rate)["lr"] for rate in RATES]
+        members.write_text("".join(f"- {json.dumps({'lr': lr})}\n" for lr in rates))
+        return run_members(
+            self.text, self.inputs_file, STEPS, optimizer, self.values(optimizer),
+            self.folder / "array", init=self.init_file, members=members, dtype=self.dtype,
+            threads=1,
+        )  # fmt: skip
 
-    def as_run(self, result):
-        return Run(result.losses, result.grads, result.state)
-
-    def check(self, got, optimizer, rate=1.0):
-        make, lr = OPTIMIZERS[optimizer]
-        kind, values, _ = make(lr * rate)
-        args = (self.inputs, lambda p: kind(p, **values), STEPS)
+    def check(self, result, optimizer, rate=1.0):
+        values = self.values(optimizer, rate)
+        args = (self.inputs, lambda p: OPTIMIZERS[optimizer][0](p, **values), STEPS)
         expected = train(copy.deepcopy(self.twin), *args)
         nudges = nudged_runs(self.twin, *args)
-        lines = differences(
-            got, expected, nudges, *TOLERANCE[self.dtype], values["lr"] * STEPS
-        )
+        got = Run(result.losses, result.grads, result.state)
+        lines = differences(got, expected, nudges, *TOLERANCE[self.dtype], values["lr"] * STEPS)
         assert not lines, "\n".join(lines)
-        assert expected.losses[0] != expected.losses[-1], "nothing was learned"
+        assert abs(expected.losses[0] - expected.losses[-1]) > 1e-3, "nothing was learned"
+
+
+VARIANTS = {"pointnet_plain", "transformer_lm_untied", "lstm_lm_tied"}
+SOLOS = [(r, d) for r in ROWS for d in DTYPES if LONG or d == "f64" or r not in VARIANTS]
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("row", SIZES)
+@pytest.mark.parametrize("row, dtype", SOLOS)
 def test_five_steps(tmp_path, row, dtype, optimizer):
     case = Case(tmp_path, row, dtype)
     case.check(case.solo(optimizer), optimizer)
@@ -144,7 +139,7 @@ ARRAYS = [("f64", "sgd")] + ([("f64", "adamw"), ("f32", "sgd"), ("f32", "adamw")
 
 
 @pytest.mark.parametrize("dtype, optimizer", ARRAYS)
-@pytest.mark.parametrize("row", SIZES)
+@pytest.mark.parametrize("row", ROWS)
 def test_an_array_of_three_rates(tmp_path, row, dtype, optimizer):
     case = Case(tmp_path, row, dtype)
     runs = case.array(optimizer)
@@ -153,22 +148,50 @@ def test_an_array_of_three_rates(tmp_path, row, dtype, optimizer):
         case.check(run, optimizer, rate)
 
 
-@pytest.mark.parametrize("row", SIZES)
+@pytest.mark.parametrize("row", ROWS)
 def test_state_dicts_exchange_both_ways(tmp_path, row):
-    """Braid's state goes on in PyTorch, and PyTorch's in Braid."""
+    """A step of rate 0 from PyTorch's state, and its result back in PyTorch."""
     case = Case(tmp_path, row, "f64")
-    args = dict(init=case.init_file, dtype="f64", threads=1)
-    first = run_step(*case.args("sgd", steps=1), **args)
-    name, sizes = SIZES[row]
+    case.sgd_rate = 0
+    here = case.solo("sgd", steps=1)
+    name, _, sizes = ROWS[row]
     other = models.make(name, torch.float64, seed=9, **sizes)
-    other.load_state_dict(first.state, strict=True)
-    there = train(other, case.inputs, lambda p: torch.optim.SGD(p, lr=0), 1)
-    args["init"] = save(tmp_path / "again.safetensors", apart(other.state_dict()))
-    here = run_step(*case.args("sgd", steps=1, out="b"), **args)
-    assert here.losses == pytest.approx(there.losses, rel=1e-9)
+    assert float(other(**case.inputs)) != pytest.approx(here.losses[0], rel=1e-6)
+    other.load_state_dict(here.state, strict=True)
+    assert float(other(**case.inputs)) == pytest.approx(here.losses[0], rel=1e-9)
     assert {n: (t.dtype, t.shape) for n, t in here.state.items()} == {
         n: (t.dtype, t.shape) for n, t in other.state_dict().items()
     }
+
+
+DROPPING = {
+    "vit": {"dropout": 0.2, "attention_dropout": 0.3},
+    "pointnet_cls": {"dropout": 0.4},
+    "transformer_lm": {"dropout": 0.3},
+    "bert": {"dropout": 0.2, "attention_dropout": 0.4},
+    "gpt2": {"dropout": 0.2, "attention_dropout": 0.4},
+    "lstm_lm": {"dropout": 0.4},
+}
+
+
+@pytest.mark.parametrize("row", DROPPING if LONG else ["bert", "lstm_lm"])
+def test_dropout_has_the_distribution_of_the_twin(tmp_path, monkeypatch, row):
+    """With rate 0 only the masks change; mean and spread of the losses agree."""
+    name, _, sizes = ROWS[row]
+    monkeypatch.setitem(ROWS, row, (name, 0, sizes | DROPPING[row]))
+    case = Case(tmp_path, row, "f64")
+    steps = 1000
+    here = torch.tensor(case.solo("sgd", steps=steps).losses, dtype=torch.float64)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        there = torch.stack([case.twin(**case.inputs) for _ in range(steps)])
+    spread = float(there.std())
+    assert float(here.std()) == pytest.approx(spread, rel=0.15)
+    far = 5 * spread * math.sqrt(2 / steps)
+    assert float(here.mean()) == pytest.approx(float(there.mean()), abs=far)
+    case.twin.eval()
+    with torch.no_grad():
+        assert spread > 1e-4 * float(case.twin(**case.inputs)), "nothing was dropped"
 
 
 SLOT = re.compile(r'^slot "([^"]+)" (\w+)\[([\d, ]*)\] (?:parameter|buffer) \S+.*$', re.M)
@@ -203,8 +226,8 @@ INITIAL = {
     "vit": {"side": 32, "patch": 8, "width": 24, "heads": 2, "layers": 2, "classes": 40},
     "pointnet_cls": {"points": 8, "width": 8, "classes": 40},
     "pointnet_seg": {"points": 8, "width": 8, "classes": 40},
-    "dcgan_generator": {"side": 16, "width": 8, "latent": 20},
-    "dcgan_discriminator": {"side": 16, "width": 8},
+    "dcgan_generator": {"side": 16, "width": 16, "latent": 20},
+    "dcgan_discriminator": {"side": 32, "width": 8},
     "transformer_lm": WIDE_HEADS | {"tied": 0},
     "bert": WIDE_HEADS,
     "gpt2": WIDE_HEADS,
@@ -233,4 +256,4 @@ def test_initial_values_have_the_distribution_of_the_twin(tmp_path, name):
             continue
         assert distance(got[parameter], tensor) < 1.3, parameter
         told += tensor.numel() > 400 and distance(got[parameter] * 1.5, tensor) > 1.3
-    assert told >= 3, "the measure sees another scale"
+    assert told >= 2, "the measure sees another scale"
