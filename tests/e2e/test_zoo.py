@@ -207,12 +207,19 @@ def printed_state(text):
     return state
 
 
-@pytest.mark.parametrize("name", models.TWINS)
+def test_every_model_has_a_twin():
+    listed = run_braid("inspect", "--help").stdout.partition("Models:")[2]
+    names = re.findall(r"^  (\w+)\(", listed.partition("Optimizers:")[0], re.M)
+    assert set(names) == set(models.ALL)
+    assert {name for name, _, _ in ROWS.values()} == set(models.ZOO) == set(INITIAL)
+
+
+@pytest.mark.parametrize("name", models.ALL)
 def test_full_size_states_have_the_names_and_shapes_of_the_twin(name):
     """At default sizes, which therefore agree, too; nothing is computed."""
     text = run_braid("inspect", name, "--dump-after", "forward").stdout
     with torch.device("meta"):
-        twin = models.TWINS[name]()
+        twin = models.ALL[name]()
     assert printed_state(text) == {n: tuple(t.shape) for n, t in twin.state_dict().items()}
 
 

@@ -20,9 +20,9 @@ from .transformer import Transformer
 from .transformer_lm import TransformerLM
 from .vit import ViT
 
-TWINS = {
-    "mlp": MLP,
-    "lenet": LeNet,
+# Small ones, for tests of everything else.
+TWINS = {"mlp": MLP, "lenet": LeNet, "resblock": ResBlocks, "transformer": Transformer}
+ZOO = {
     "resnet18": ResNet18,
     "resnet50": ResNet50,
     "mobilenet_v3_large": MobileNetV3Large,
@@ -35,18 +35,17 @@ TWINS = {
     "bert": Bert,
     "gpt2": GPT2,
     "lstm_lm": LSTMLM,
-    "resblock": ResBlocks,
-    "transformer": Transformer,
 }
+ALL = TWINS | ZOO
 
 
 def make(name, dtype=torch.float32, seed=0, **sizes):
     torch.manual_seed(seed)
-    return TWINS[name](**sizes).to(dtype)
+    return ALL[name](**sizes).to(dtype)
 
 
 def batch(name, dtype=torch.float32, seed=0, size=8, **sizes):
     """Tensors of one batch that fit `make(name, **sizes)`."""
     generator = torch.Generator().manual_seed(1000 + seed)
-    tensors = TWINS[name].draw(generator, size, **sizes)
+    tensors = ALL[name].draw(generator, size, **sizes)
     return {key: t.to(dtype) if t.is_floating_point() else t for key, t in tensors.items()}

@@ -107,7 +107,7 @@ std::vector<Model> bert_models() {
            "as in transformers",
            "tokens[batch, length] i64, token_types[batch, length] i64, "
            "mask[batch, length] i64, targets[batch, length] i64",
-           {batch_size(8),
+           {batch_size(2),
             {"length", 512, "tokens of a sequence"},
             {"positions", 512, "longest length"},
             {"vocab", 30522, "different tokens; 0 is padding"},

@@ -82,7 +82,7 @@ Graph build_discriminator(const OpTable& ops, DType dtype, const Sizes& sizes) {
 }
 
 std::vector<Size> dcgan_sizes() {
-  return {batch_size(128),
+  return {batch_size(32),
           {"channels", 3, "of an image"},
           {"side", 64, "pixels of a side; a power of two from 8"},
           {"width", 64, "channels next to the image; they double inwards"}};

@@ -91,7 +91,7 @@ std::vector<Model> gpt2_models() {
   return {{"gpt2",
            "GPT-2 (Radford et al. 2019), small by default, as in transformers",
            "tokens[batch, length] i64, targets[batch, length] i64",
-           {batch_size(4),
+           {batch_size(1),
             {"length", 1024, "tokens of a sequence"},
             {"positions", 1024, "longest length"},
             {"vocab", 50257, "different tokens"},

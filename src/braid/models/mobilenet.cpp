@@ -116,7 +116,7 @@ std::vector<Model> mobilenet_models() {
       {"mobilenet_v3_large",
        "MobileNetV3-Large (Howard et al. 2019), as in torchvision",
        "x[batch, channels, side, side] float, y[batch] i64",
-       {batch_size(32),
+       {batch_size(8),
         {"channels", 3, "of an image"},
         {"side", 224, "pixels of a side"},
         {"width", 1, "factor of all numbers of channels", Size::Kind::kFactor},

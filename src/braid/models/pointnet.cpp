@@ -110,7 +110,7 @@ Graph build_seg(const OpTable& ops, DType dtype, const Sizes& sizes) {
 
 std::vector<Size> pointnet_sizes(double points, double classes,
                                  const char* outputs) {
-  return {batch_size(32),
+  return {batch_size(8),
           {"coordinates", 3, "numbers of a point"},
           {"points", points, "of a cloud"},
           {"width", 64, "of the first layer; others have 2 to 16 times that"},

@@ -81,7 +81,7 @@ Graph build_resnet50(const OpTable& ops, DType dtype, const Sizes& sizes) {
 }
 
 std::vector<Size> resnet_sizes() {
-  return {batch_size(32),
+  return {batch_size(8),
           {"channels", 3, "of an image"},
           {"side", 224, "pixels of a side"},
           {"width", 64, "channels of the first stage; each has twice as many"},

@@ -62,7 +62,7 @@ std::vector<Model> transformer_lm_models() {
   return {{"transformer_lm",
            "causal language model, layers of Vaswani et al. 2017",
            "tokens[batch, length] i64, targets[batch, length] i64",
-           {batch_size(8),
+           {batch_size(2),
             {"length", 512, "tokens of a sequence"},
             {"positions", 512, "longest length"},
             {"vocab", 37000, "different tokens"},

@@ -84,7 +84,7 @@ std::vector<Model> vit_models() {
            "Vision Transformer (Dosovitskiy et al. 2020), B/16 by default, as "
            "in torchvision",
            "x[batch, channels, side, side] float, y[batch] i64",
-           {batch_size(16),
+           {batch_size(4),
             {"channels", 3, "of an image"},
             {"side", 224, "pixels of a side; a multiple of patch"},
             {"patch", 16, "pixels of a patch's side"},
