@@ -156,9 +156,9 @@ def test_state_dicts_exchange_both_ways(tmp_path, row):
     here = case.solo("sgd", steps=1)
     name, _, sizes = ROWS[row]
     other = models.make(name, torch.float64, seed=9, **sizes)
-    assert float(other(**case.inputs)) != pytest.approx(here.losses[0], rel=1e-6)
+    assert other(**case.inputs).item() != pytest.approx(here.losses[0], rel=1e-6)
     other.load_state_dict(here.state, strict=True)
-    assert float(other(**case.inputs)) == pytest.approx(here.losses[0], rel=1e-9)
+    assert other(**case.inputs).item() == pytest.approx(here.losses[0], rel=1e-9)
     assert {n: (t.dtype, t.shape) for n, t in here.state.items()} == {
         n: (t.dtype, t.shape) for n, t in other.state_dict().items()
     }
