@@ -121,7 +121,7 @@ class Case:
         got = Run(result.losses, result.grads, result.state)
         lines = differences(got, expected, nudges, *TOLERANCE[self.dtype], values["lr"] * STEPS)
         assert not lines, "\n".join(lines)
-        assert abs(expected.losses[0] - expected.losses[-1]) > 1e-3, "nothing was learned"
+        assert abs(expected.losses[0] - expected.losses[-1]) > 1e-4, "nothing was learned"
 
 
 VARIANTS = {"pointnet_plain", "transformer_lm_untied", "lstm_lm_tied"}

@@ -151,9 +151,13 @@ class Bert(nn.Module):
 
     @staticmethod
     def draw(generator, size, length=512, vocab=30522, token_types=2, **_):
-        """The last tokens of every other sequence are padding; 40 % are targets."""
+        """The last tokens of every other sequence are padding; 40 % are targets.
+
+        One padding token is seen, so that its row's missing gradient shows.
+        """
         shape = (size, length)
         tokens = torch.randint(1, vocab, shape, generator=generator)
+        tokens[:, 1] = 0
         types = torch.randint(token_types, shape, generator=generator)
         mask = torch.ones(shape, dtype=torch.int64)
         mask[::2, length - length // 3 :] = 0
