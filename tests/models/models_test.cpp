@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "braid/graph/text.h"
 #include "braid/graph/verify.h"
 #include "braid/passes/names.h"
 #include "braid/passes/segments.h"
@@ -73,9 +74,58 @@ TEST(Models, BuildAtDefaultSizes) {
     EXPECT_FALSE(model.summary.empty());
     EXPECT_TRUE(is_model(model.name));
     for (ValueId input : graph.inputs()) {
-      EXPECT_NE(model.inputs.find(graph.value(input).name), std::string::npos);
+      const std::string& name = graph.value(input).name;
+      if (name == passes::kMicroInput) continue;
+      EXPECT_NE(model.inputs.find(name + "["), std::string::npos) << name;
     }
+    for (const Size& size : model.sizes) EXPECT_FALSE(size.meaning.empty());
   }
+}
+
+TEST(Models, SignaturesReadBack) {
+  for (const Model& model : all_models()) {
+    EXPECT_EQ(print_graph(build(signature_text(model))),
+              print_graph(build(model.name)));
+  }
+}
+
+// Numbers that papers and libraries give, at default sizes.
+TEST(Models, ParameterCountsAreThePublishedOnes) {
+  const std::pair<const char*, int64_t> rows[] = {
+      {"resnet18", 11'689'512},
+      {"resnet50", 25'557'032},
+      {"mobilenet_v3_large", 5'483'032},
+      {"vit", 86'567'656},
+      {"vit(patch=32,width=1024,heads=16,layers=24)", 306'535'400},
+      {"bert", 109'514'298},
+      {"gpt2", 124'439'808},
+      {"gpt2(width=1024,heads=16,layers=24)", 354'823'168},
+      {"dcgan_generator", 3'576'704},
+      {"dcgan_discriminator", 2'765'568}};
+  for (auto [name, count] : rows) {
+    Graph graph = build(name);
+    int64_t sum = 0;
+    for (const Slot& slot : graph.slots()) {
+      if (slot.role == Role::kParameter) sum += num_elements(slot.shape);
+    }
+    EXPECT_EQ(sum, count) << name;
+  }
+}
+
+TEST(Models, DropoutBeginsAsInThePapers) {
+  auto rate = [](const char* model, const char* slot) {
+    Graph graph = build(model);
+    SlotId id = graph.find_slot(std::string("hyper/") + slot + ".p");
+    return id == kNone ? -1 : graph.slot(id).init.a;
+  };
+  EXPECT_EQ(rate("mobilenet_v3_large", "classifier.2"), 0.2);
+  EXPECT_EQ(rate("pointnet_cls", "dropout"), 0.3);
+  EXPECT_EQ(rate("vit", "encoder.dropout"), 0.1);
+  EXPECT_EQ(rate("vit", "encoder.layers.encoder_layer_3.self_attention"), -1);
+  EXPECT_EQ(rate("transformer_lm", "layers.5.self_attn"), 0.1);
+  EXPECT_EQ(rate("bert", "bert.encoder.layer.11.attention.self"), 0.1);
+  EXPECT_EQ(rate("gpt2", "transformer.h.0.attn"), 0.1);
+  EXPECT_EQ(rate("lstm_lm", "rnn"), 0.5);
 }
 
 TEST(Models, BuildAtOddSizesInBothFloats) {
@@ -150,6 +200,47 @@ TEST(Models, InitialValuesAreThoseOfPyTorch) {
   EXPECT_EQ(init("head.bias"), Init::uniform(1 / std::sqrt(8.0)));
 }
 
+TEST(Models, ZooModelsBeginAsTheirImplementations) {
+  auto init = [](const char* model, const char* name) {
+    Graph graph = build(model);
+    return graph.slot(graph.find_slot(name)).init;
+  };
+  using Kind = Init::Kind;
+  const Init fan_out{Kind::kKaimingNormal, 0, 1};
+  EXPECT_EQ(init("resnet18", "layer2.0.downsample.0.weight"), fan_out);
+  EXPECT_EQ(init("mobilenet_v3_large", "features.4.block.2.fc1.weight"),
+            fan_out);
+  EXPECT_EQ(init("mobilenet_v3_large", "classifier.3.weight"),
+            Init::normal(0.01));
+  EXPECT_EQ(init("vit", "conv_proj.weight"),
+            (Init{Kind::kTruncNormal, 0, 1 / std::sqrt(768.0), -2, 2}));
+  EXPECT_EQ(init("vit", "heads.head.weight"), Init::constant(0));
+  EXPECT_EQ(init("pointnet_cls", "feat.fstn.fc3.weight"), Init::constant(0));
+  EXPECT_EQ(init("dcgan_generator", "main.0.weight"), Init::normal(0.02));
+  EXPECT_EQ(init("dcgan_generator", "main.1.weight"),
+            (Init{Kind::kNormal, 1, 0.02}));
+  EXPECT_EQ(init("gpt2", "transformer.h.7.mlp.c_fc.weight"),
+            Init::normal(0.02));
+  EXPECT_EQ(init("gpt2", "transformer.h.7.mlp.c_proj.weight"),
+            Init::normal(0.02 / std::sqrt(24.0)));
+  EXPECT_EQ(init("lstm_lm", "rnn.bias_hh_l1"), Init::uniform(0.05));
+}
+
+TEST(Models, TiedTensorsAreOneSlot) {
+  auto names = [](const char* model, const char* slot) {
+    Graph graph = build(model);
+    return graph.slot(graph.find_slot(slot)).aliases;
+  };
+  EXPECT_EQ(names("gpt2", "transformer.wte.weight"), Names{"lm_head.weight"});
+  EXPECT_EQ(names("bert", "bert.embeddings.word_embeddings.weight"),
+            Names{"cls.predictions.decoder.weight"});
+  EXPECT_EQ(names("bert", "cls.predictions.bias"),
+            Names{"cls.predictions.decoder.bias"});
+  EXPECT_EQ(names("lstm_lm", "encoder.weight"), Names{});
+  EXPECT_EQ(names("lstm_lm(tied=1)", "encoder.weight"),
+            Names{"decoder.weight"});
+}
+
 TEST(Models, DropoutIsThereWhenAskedAndEachLayerDrawsItsOwn) {
   EXPECT_EQ(build("mlp").find_input(passes::kMicroInput), kNone);
   Graph graph = build("transformer(dropout=0.25)");
@@ -207,7 +298,17 @@ TEST(Models, TextThatIsNoneIsRefused) {
       {"mlp(dropout=1.5)", "'dropout' = 1.5 is no size"},
       {"mlp(dropout=nan)", "is no size"},
       {"lenet(side=4)", "[conv2d at conv2]"},
-      {"transformer(width=10,heads=4)", "[reshape at blocks.0.attn]"}};
+      {"transformer(width=10,heads=4)",
+       "blocks.0.attn: a width of 10 cannot be cut into 4 heads"},
+      {"lstm_lm(tied=2)", "'tied' = 2 is no size"},
+      {"gpt2(feed=1.5)", "'feed' = 1.5 is no size"},
+      {"gpt2(length=9,positions=8)", "wpe: a length of 9 is more than 8"},
+      {"mobilenet_v3_large(width=-1)", "'width' = -1 is no size"},
+      {"mobilenet_v3_large(width=inf)", "'width' = inf is no size"},
+      {"vit(side=20)", "a side of 20 cannot be cut into patches of 16"},
+      {"dcgan_generator(side=12)", "a side is 8, 16, 32 and so on, not 12"},
+      {"dcgan_discriminator(side=4)", "a side is 8, 16, 32 and so on, not 4"},
+      {"lstm_lm(tied=1,hidden=9)", "tied needs width 650 and hidden 9 equal"}};
   for (auto [text, problem] : rows) {
     EXPECT_NE(problem_of(text).find(problem), std::string::npos)
         << text << ": " << problem_of(text);

@@ -5,6 +5,7 @@
 
 #include "braid/graph/text.h"
 #include "braid/graph/verify.h"
+#include "models/zoo_sizes.h"
 #include "passes/model_steps.h"
 
 namespace braid {
@@ -102,6 +103,11 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Models, PassesOnModels,
                          testing::Combine(testing::ValuesIn(small_models()),
+                                          testing::Values(0, 1, 3)),
+                         case_name);
+
+INSTANTIATE_TEST_SUITE_P(Zoo, PassesOnModels,
+                         testing::Combine(testing::ValuesIn(zoo_models()),
                                           testing::Values(0, 1, 3)),
                          case_name);
 

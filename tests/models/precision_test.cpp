@@ -7,6 +7,7 @@
 
 #include "braid/graph/text.h"
 #include "braid/graph/verify.h"
+#include "models/zoo_sizes.h"
 #include "passes/model_steps.h"
 
 namespace braid {
@@ -75,6 +76,11 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Models, PrecisionOfModels,
                          testing::Combine(testing::ValuesIn(small_models()),
+                                          testing::Values<int64_t>(0, 3)),
+                         case_name);
+
+INSTANTIATE_TEST_SUITE_P(Zoo, PrecisionOfModels,
+                         testing::Combine(testing::ValuesIn(zoo_models()),
                                           testing::Values<int64_t>(0, 3)),
                          case_name);
 

@@ -88,7 +88,7 @@ models::Sizes told_sizes(const Model& model, const ModelHints& hints) {
     if (!tensor || tensor->shape.size() != input.dims.size()) continue;
     for (size_t d = 0; d < input.dims.size(); ++d) {
       const std::string& name = input.dims[d];
-      if (!model.defaults.contains(name)) continue;
+      if (!model.has_size(name)) continue;
       int64_t size = tensor->shape[d];
       if (name == "batch") size = micro_batch(size, hints.micro_batches);
       sizes.emplace(name, static_cast<double>(size));
@@ -210,7 +210,11 @@ LoadedModel load_model(const OpTable& ops, const std::string& text,
 }
 
 std::string models_in_words() {
-  return words_of("Models", models::all_models());
+  std::string words = "Models:";
+  for (const Model& model : models::all_models()) {
+    words += entry_of(models::signature_text(model), model.summary);
+  }
+  return words;
 }
 
 std::string optimizers_in_words() {

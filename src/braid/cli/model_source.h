@@ -33,8 +33,8 @@ struct LoadedModel {
 LoadedModel load_model(const OpTable& ops, const std::string& text,
                        const ModelHints& hints);
 
-// "Models: mlp, lenet, ..." and the same of optimizers, and, one per line, of
-// schedules and initialisers.
+// Models, schedules and initialisers, one per line with their values, and the
+// names of optimizers.
 std::string models_in_words();
 std::string optimizers_in_words();
 std::string schedules_in_words();

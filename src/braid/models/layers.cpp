@@ -8,15 +8,6 @@
 namespace braid::models {
 namespace {
 
-Var parameter(Graph& graph, std::string_view name, DType dtype, Shape shape,
-              Init init) {
-  return read(graph, graph.add_slot({.name = join_path(graph.path(), name),
-                                     .dtype = dtype,
-                                     .shape = std::move(shape),
-                                     .role = Role::kParameter,
-                                     .init = init}));
-}
-
 SlotId buffer(Graph& graph, std::string_view name, DType dtype, Shape shape,
               double value) {
   return graph.add_slot({.name = join_path(graph.path(), name),
@@ -48,48 +39,107 @@ Var micro_index(Graph& graph) {
   return {&graph, id};
 }
 
+struct Affine {
+  Var weight, bias;
+};
+
+// Weight and bias; by default both uniform up to 1 / sqrt(inputs), where
+// `inputs` is what one output reads.
+Affine affine(Var x, Shape weight, int64_t outputs, int64_t inputs,
+              const Begin& begin, bool bias) {
+  Init usual = Init::uniform(1 / std::sqrt(static_cast<double>(inputs)));
+  Affine made;
+  made.weight = parameter(*x.graph, "weight", x.dtype(), std::move(weight),
+                          begin.weight.value_or(usual));
+  if (bias) {
+    made.bias = parameter(*x.graph, "bias", x.dtype(), {outputs},
+                          begin.bias.value_or(usual));
+  }
+  return made;
+}
+
+Affine conv_weights(Var x, int64_t outputs, const Ints& kernel,
+                    const ConvOptions& o) {
+  int64_t channels = x.dim(1) / o.conv.groups;
+  Shape shape{outputs, channels};
+  shape.insert(shape.end(), kernel.begin(), kernel.end());
+  int64_t inputs = channels * num_elements(kernel);
+  return affine(x, shape, outputs, inputs, o.begin, o.bias);
+}
+
 }  // namespace
 
-Var linear(Var x, int64_t outputs, std::string_view name, bool bias) {
+Var parameter(Graph& graph, std::string_view name, DType dtype, Shape shape,
+              Init init) {
+  return read(graph, graph.add_slot({.name = join_path(graph.path(), name),
+                                     .dtype = dtype,
+                                     .shape = std::move(shape),
+                                     .role = Role::kParameter,
+                                     .init = init}));
+}
+
+void add_name(Graph& graph, std::string_view slot, std::string second_name) {
+  SlotId id = graph.find_slot(slot);
+  graph.slot(id).aliases.push_back(std::move(second_name));
+}
+
+Var tied(Graph& graph, std::string_view slot, std::string second_name) {
+  add_name(graph, slot, std::move(second_name));
+  return read(graph, graph.find_slot(slot));
+}
+
+Var linear(Var x, int64_t outputs, std::string_view name,
+           const LinearOptions& options) {
   PathScope scope(*x.graph, name);
   int64_t inputs = x.dim(-1);
-  Init init = Init::uniform(1 / std::sqrt(static_cast<double>(inputs)));
-  Var w = parameter(*x.graph, "weight", x.dtype(), {outputs, inputs}, init);
-  Var b =
-      bias ? parameter(*x.graph, "bias", x.dtype(), {outputs}, init) : Var{};
+  auto [w, b] = affine(x, {outputs, inputs}, outputs, inputs, options.begin,
+                       options.bias);
   return braid::linear(x, w, b);
 }
 
-Var conv2d(Var x, int64_t outputs, int64_t kernel, std::string_view name,
-           int64_t stride, int64_t padding, bool bias) {
+Var conv1d(Var x, int64_t outputs, int64_t kernel, std::string_view name,
+           const ConvOptions& options) {
   PathScope scope(*x.graph, name);
-  Shape shape{outputs, x.dim(1), kernel, kernel};
-  auto fan = static_cast<double>(x.dim(1) * kernel * kernel);
-  Init init = Init::uniform(1 / std::sqrt(fan));
-  Var w = parameter(*x.graph, "weight", x.dtype(), shape, init);
-  Var b =
-      bias ? parameter(*x.graph, "bias", x.dtype(), {outputs}, init) : Var{};
-  return braid::conv2d(
-      x, w, b, {.stride = {stride, stride}, .padding = {padding, padding}});
+  auto [w, b] = conv_weights(x, outputs, {kernel}, options);
+  return braid::conv1d(x, w, b, options.conv);
 }
 
-Var batch_norm(Var x, std::string_view name, double momentum, double eps) {
+Var conv2d(Var x, int64_t outputs, int64_t kernel, std::string_view name,
+           const ConvOptions& options) {
+  PathScope scope(*x.graph, name);
+  auto [w, b] = conv_weights(x, outputs, {kernel, kernel}, options);
+  return braid::conv2d(x, w, b, options.conv);
+}
+
+Var conv_transpose2d(Var x, int64_t outputs, int64_t kernel,
+                     std::string_view name, const ConvOptions& options) {
+  PathScope scope(*x.graph, name);
+  int64_t each = outputs / options.conv.groups;
+  // torch counts the inputs of a transposed one by the second dimension, too.
+  auto [w, b] = affine(x, {x.dim(1), each, kernel, kernel}, outputs,
+                       each * kernel * kernel, options.begin, options.bias);
+  return braid::conv_transpose2d(x, w, b, options.conv);
+}
+
+Var batch_norm(Var x, std::string_view name, const NormOptions& options) {
   Graph& graph = *x.graph;
   PathScope scope(graph, name);
   Shape channels{x.dim(1)};
   DType dtype = x.dtype();
-  Var w = parameter(graph, "weight", dtype, channels, Init::constant(1));
-  Var b = parameter(graph, "bias", dtype, channels, Init::constant(0));
+  Var w = parameter(graph, "weight", dtype, channels,
+                    options.begin.weight.value_or(Init::constant(1)));
+  Var b = parameter(graph, "bias", dtype, channels,
+                    options.begin.bias.value_or(Init::constant(0)));
   SlotId mean = buffer(graph, "running_mean", dtype, channels, 0);
   SlotId var = buffer(graph, "running_var", dtype, channels, 1);
   SlotId count = buffer(graph, "num_batches_tracked", DType::kInt64, {}, 0);
-  auto outputs =
-      apply_all("batch_norm", {x, w, b, read(graph, mean), read(graph, var)},
-                {{"training", true}, {"momentum", momentum}, {"eps", eps}});
-  assign(mean, outputs[3]);
-  assign(var, outputs[4]);
+  Normed normed =
+      braid::batch_norm(x, w, b, read(graph, mean), read(graph, var),
+                        {.momentum = options.momentum, .eps = options.eps});
+  assign(mean, normed.running_mean);
+  assign(var, normed.running_var);
   assign(count, add_scalar(read(graph, count), 1));
-  return outputs[0];
+  return normed.y;
 }
 
 Var layer_norm(Var x, std::string_view name, double eps) {
@@ -101,16 +151,48 @@ Var layer_norm(Var x, std::string_view name, double eps) {
 }
 
 Var embedding(Var indices, int64_t entries, int64_t columns,
-              std::string_view name, DType dtype) {
+              std::string_view name, DType dtype,
+              const EmbeddingOptions& options) {
   PathScope scope(*indices.graph, name);
   Var w = parameter(*indices.graph, "weight", dtype, {entries, columns},
-                    Init::normal(1));
-  return braid::embedding(w, indices);
+                    options.begin);
+  return braid::embedding(w, indices, options.padding);
 }
 
-Var position_table(Graph& graph, DType dtype, int64_t length, int64_t columns,
-                   std::string_view name) {
-  return parameter(graph, name, dtype, {length, columns}, Init::normal(0.02));
+Var first_rows(Graph& graph, int64_t length, int64_t entries, int64_t columns,
+               std::string_view name, DType dtype,
+               const EmbeddingOptions& options) {
+  PathScope scope(graph, name);
+  if (length > entries) {
+    fail_usage("[model] {}: a length of {} is more than {} positions",
+               graph.path(), length, entries);
+  }
+  Var w = parameter(graph, "weight", dtype, {entries, columns}, options.begin);
+  return length == entries ? w : slice(w, 0, 0, length);
+}
+
+Var lstm(Var x, int64_t units, std::string_view name,
+         const LstmOptions& options) {
+  Graph& graph = *x.graph;
+  PathScope scope(graph, name);
+  Init init = options.begin.value_or(
+      Init::uniform(1 / std::sqrt(static_cast<double>(units))));
+  std::vector<Var> weights;
+  for (int64_t layer = 0; layer < options.layers; ++layer) {
+    auto add = [&](const char* part, Shape shape) {
+      weights.push_back(parameter(graph, fmt::format("{}_l{}", part, layer),
+                                  x.dtype(), std::move(shape), init));
+    };
+    add("weight_ih", {4 * units, layer == 0 ? x.dim(-1) : units});
+    add("weight_hh", {4 * units, units});
+    add("bias_ih", {4 * units});
+    add("bias_hh", {4 * units});
+  }
+  Recurrent call{.layers = options.layers, .batch_first = true};
+  if (options.dropout > 0 && options.layers > 1) {
+    call.dropout = draw(graph, options.dropout);
+  }
+  return braid::lstm(x, {}, {}, weights, call).y;
 }
 
 Draw draw(Graph& graph, double p) {
@@ -127,6 +209,7 @@ Draw draw(Graph& graph, double p) {
 }
 
 Var dropout(Var x, double p, std::string_view name) {
+  if (p <= 0) return x;
   PathScope scope(*x.graph, name);
   return braid::dropout(x, draw(*x.graph, p));
 }

@@ -1,4 +1,8 @@
-// Built-in models: graphs with their loss, for a given batch.
+// Built-in models: graphs with their loss, for a given batch. all_models() is
+// the table that --help and docs/models.md list. A family of models is one
+// file here (resnet.cpp) with its rows; layers.h and attention.h are what they
+// are written with. Names and initial values are those of the PyTorch
+// implementation that people use, so that state dicts exchange.
 #pragma once
 
 #include <map>
@@ -14,13 +18,30 @@ namespace braid::models {
 // Sizes by name, such as {"batch", 64}; what is not given has a default.
 using Sizes = std::map<std::string, double>;
 
+// A size as the table declares it.
+struct Size {
+  enum class Kind {
+    kWhole,   // 1 or more
+    kCount,   // 0 or more
+    kRate,    // from 0 to 1
+    kFlag,    // 0 or 1
+    kFactor,  // any number from 0
+  };
+  std::string name;
+  double value = 0;  // the default
+  std::string meaning;
+  Kind kind = Kind::kWhole;
+};
+
 struct Model {
   std::string name;
   std::string summary;
-  Sizes defaults;
   // Inputs of the forward and how their shapes tell sizes, in words.
   std::string inputs;
+  std::vector<Size> sizes;
   Graph (*build)(const OpTable& ops, DType dtype, const Sizes& sizes);
+
+  bool has_size(std::string_view size) const;
 };
 
 const std::vector<Model>& all_models();
@@ -32,5 +53,8 @@ Graph build_model(const OpTable& ops, std::string_view name, DType dtype,
 
 // Whether `text` names a built-in model (with or without sizes).
 bool is_model(std::string_view text);
+
+// "mlp(batch=16,hidden=32)": a model with its defaults.
+std::string signature_text(const Model& model);
 
 }  // namespace braid::models
