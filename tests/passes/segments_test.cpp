@@ -49,6 +49,26 @@ TEST(Segments, ALayerUsedAgainStaysWhereItIsUsed) {
   EXPECT_EQ(m.segments, (std::vector<int32_t>{0, 1, 1, 2}));
 }
 
+TEST(Segments, LookInsideAModuleAroundTheModel) {
+  Marked m = mark({"model.emb.tok", "model.emb.pos", "model.h.0.attn",
+                   "model.h.0.mlp", "model.h.1.attn", "model.head"});
+  EXPECT_EQ(m.names,
+            (Names{"model.emb", "model.h.0", "model.h.1", "model.head"}));
+  EXPECT_EQ(m.segments, (std::vector<int32_t>{0, 0, 1, 1, 2, 3}));
+}
+
+TEST(Segments, KnowNumbersDeepInAPathAndInNames) {
+  Marked m = mark({"stem", "enc.layers.layer_0.ln", "enc.layers.layer_0.mlp",
+                   "enc.layers.layer_1.ln", "enc.norm", "dec.2.fc.0"});
+  EXPECT_EQ(m.names, (Names{"stem", "enc.layers.layer_0", "enc.layers.layer_1",
+                            "enc", "dec.2"}));
+}
+
+TEST(Segments, OfOneLayerIsOne) {
+  EXPECT_EQ(mark({"fc", "fc"}).names, (Names{"fc"}));
+  EXPECT_EQ(mark({"fc.0", "fc.0"}).names.size(), 1u);
+}
+
 TEST(Segments, OfNothingAreNone) {
   Graph graph(table());
   EXPECT_TRUE(mark_segments(graph).empty());

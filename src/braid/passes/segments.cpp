@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 
 namespace braid::passes {
 namespace {
@@ -13,14 +14,48 @@ bool is_number(std::string_view text) {
   });
 }
 
-// "blocks.3.attn.qkv" -> "blocks.3", "fc1.drop" -> "fc1".
-std::string segment_name(const std::string& path) {
-  size_t first = path.find('.');
-  if (first == path.npos) return path;
-  size_t second = std::min(path.find('.', first + 1), path.size());
-  bool numbered =
-      is_number(std::string_view(path).substr(first + 1, second - first - 1));
-  return path.substr(0, numbered ? second : first);
+// An entry of a list: "3", or "layer_3".
+bool is_numbered(std::string_view part) {
+  return is_number(part.substr(part.rfind('_') + 1));
+}
+
+// Where the part of a path that begins at `begin` ends.
+size_t end_of_part(const std::string& path, size_t begin) {
+  return std::min(path.find('.', begin), path.size());
+}
+
+// Up to the first numbered part, or else the first part after `begin`:
+// "model.h.3.attn" -> "model.h.3", "fc1.drop" -> "fc1".
+std::string segment_name(const std::string& path, size_t begin) {
+  if (path.size() <= begin) return "";
+  for (size_t at = begin; at < path.size();) {
+    size_t end = end_of_part(path, at);
+    if (at > begin &&
+        is_numbered(std::string_view(path).substr(at, end - at))) {
+      return path.substr(0, end);
+    }
+    at = end + 1;
+  }
+  return path.substr(0, end_of_part(path, begin));
+}
+
+// Length of the parts that all paths begin with: a module around the model.
+size_t common_begin(const Graph& forward) {
+  std::optional<std::string> common;
+  bool differ = false;
+  for (const Node& node : forward.nodes()) {
+    if (node.path.empty()) continue;
+    std::string path = node.path + ".";
+    if (!common) common = path;
+    auto end =
+        std::mismatch(common->begin(), common->end(), path.begin(), path.end());
+    differ = differ || end.second != path.end();
+    common->erase(end.first, common->end());
+  }
+  if (!common) return 0;
+  // One layer alone is no module around others.
+  if (!differ) common->pop_back();
+  return common->rfind('.') + 1;
 }
 
 }  // namespace
@@ -28,9 +63,10 @@ std::string segment_name(const std::string& path) {
 std::vector<std::string> mark_segments(Graph& forward) {
   std::vector<std::string> names;
   std::map<std::string, int32_t> known;
+  size_t begin = common_begin(forward);
   for (size_t i = 0; i < forward.nodes().size(); ++i) {
     Node& node = forward.node(static_cast<NodeId>(i));
-    std::string name = segment_name(node.path);
+    std::string name = segment_name(node.path, begin);
     bool fresh = !name.empty() && !known.contains(name);
     if (fresh || names.empty()) {
       known[name] = static_cast<int32_t>(names.size());

@@ -1,6 +1,7 @@
 // Segments: the units that a plan decides about. A segment is a layer of the
-// model: the first part of the layer path, with its number when it is one of
-// a list ("blocks.3"). Nodes outside any layer belong to the one before.
+// model: the layer path up to its first number ("model.blocks.3"), or without
+// one its first part. A part that all paths begin with does not count. Nodes
+// outside any layer belong to the one before.
 #pragma once
 
 #include <string>

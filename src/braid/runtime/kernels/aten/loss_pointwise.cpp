@@ -53,7 +53,8 @@ at::Tensor smooth_l1_slope(const at::Tensor& dy, const Operands& o,
   // Without a smooth part libtorch's CUDA kernel divides by zero at ties; the
   // CPU's takes the slope from below there.
   if (a.number("beta") == 0 && own.is_cuda()) {
-    return at::where(own > other, dy, -dy);
+    at::Tensor x = own - other;
+    return at::where(x.isnan(), x, at::where(x > 0, dy, -dy));
   }
   return at::smooth_l1_loss_backward(dy, own, other, kEach, a.number("beta"));
 }
