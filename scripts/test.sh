@@ -80,14 +80,18 @@ build_variant() {
 }
 
 run_python_tests() {
-  local folders=() folder code=0
+  local folders=() folder code=0 parallel=()
   for folder in tests python; do
     [[ -d $folder ]] && folders+=("$folder")
   done
+  # Whole files side by side, where the environment can.
+  if "$python" -c 'import xdist' 2>/dev/null; then
+    parallel=(-n auto --dist loadfile)
+  fi
   start pytest
   echo
-  BRAID_BIN="$PWD/build/braid" timeout "$limit_seconds" \
-    "$python" -m pytest -q -p no:cacheprovider \
+  BRAID_BIN="$PWD/build/braid" timeout $((2 * limit_seconds)) \
+    "$python" -m pytest -q -p no:cacheprovider "${parallel[@]}" \
     --junitxml="$results/pytest.xml" "${folders[@]}" || code=$?
   [[ $code -ne 5 ]] || code=0 # no tests at all
   : >"$results/pytest.log"

@@ -67,6 +67,8 @@ TEST(Segments, KnowNumbersDeepInAPathAndInNames) {
 TEST(Segments, OfOneLayerIsOne) {
   EXPECT_EQ(mark({"fc", "fc"}).names, (Names{"fc"}));
   EXPECT_EQ(mark({"fc.0", "fc.0"}).names.size(), 1u);
+  EXPECT_EQ(mark({"net.fc.0", "net", "net.fc.1"}).names,
+            (Names{"net.fc.0", "net.fc.1"}));
 }
 
 TEST(Segments, OfNothingAreNone) {

@@ -42,14 +42,15 @@ std::string segment_name(const std::string& path, size_t begin) {
 // Length of the parts that all paths begin with: a module around the model.
 size_t common_begin(const Graph& forward) {
   std::optional<std::string> common;
+  std::string first;
   bool differ = false;
   for (const Node& node : forward.nodes()) {
     if (node.path.empty()) continue;
     std::string path = node.path + ".";
-    if (!common) common = path;
+    if (!common) common = first = path;
     auto end =
         std::mismatch(common->begin(), common->end(), path.begin(), path.end());
-    differ = differ || end.second != path.end();
+    differ = differ || path != first;
     common->erase(end.first, common->end());
   }
   if (!common) return 0;
