@@ -1,6 +1,7 @@
 // libFuzzer target: any bytes either are a .pt2 archive, all of whose tensors
 // lie in the file and all of whose names are defined, or are refused with
-// std::runtime_error.
+// std::runtime_error. What is such an archive is imported, too: that gives a
+// graph or a list of problems.
 //
 // Random bytes rarely pass the zip directory and its checksums. So most
 // mutations take the archive apart, change one part as text or as a JSON tree
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "../io/zip_builder.h"
+#include "braid/io/pt2/importer.h"
 #include "braid/io/pt2/json_tree.h"
 #include "braid/io/pt2/reader.h"
 
@@ -68,6 +70,28 @@ void check_graph(const ExportedGraph& graph) {
     for (const Argument& value : node.outputs) check_argument(value, graph);
   }
   for (const Argument& value : graph.outputs) check_argument(value, graph);
+}
+
+// No libtorch here: operators without a rule are problems.
+class NoForeignOps : public braid::ForeignOps {
+ public:
+  std::vector<braid::ValueType> infer(
+      const std::string&, const std::vector<braid::ForeignArg>&,
+      const std::vector<braid::ValueType>&) const override {
+    throw std::invalid_argument("no libtorch");
+  }
+};
+
+void check_import(const ExportedProgram& program) {
+  static const braid::OpTable ops = braid::standard_ops();
+  for (Form form : {Form::kTrain, Form::kEval}) {
+    ImportOptions options{.form = form};
+    Problems problems;
+    NoForeignOps foreign;
+    Importer importer(ops, program, foreign, options);
+    importer.run(problems);
+    if (problems.empty()) importer.take_graph();
+  }
 }
 
 // All values of a tree, to choose one of them.
@@ -199,5 +223,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check_stored(program.constants, size);
   check_graph(program.graph);
   if (program.inputs.size() != program.graph.inputs.size()) std::abort();
+  check_import(program);
   return 0;
 }

@@ -42,6 +42,17 @@ bool is_in_place(std::string_view name) {
   return name.ends_with('_') && !name.ends_with("__");
 }
 
+// Whether a node may change one of its arguments.
+bool may_write(const ExportedNode& node) {
+  if (!node.target.starts_with(kAten)) return true;
+  std::string name = node.target.substr(kAten.size());
+  name = name.substr(0, name.find('.'));
+  bool has_out = std::ranges::any_of(
+      node.inputs, [](const NamedArgument& a) { return a.name == "out"; });
+  return has_out || is_in_place(name) || name.ends_with("_norm") ||
+         node.outputs.empty();
+}
+
 // "aten.conv2d.default", the layer and the line of the user's source.
 std::string where_of(const ExportedNode& node) {
   std::string text = node.target;
@@ -66,7 +77,7 @@ void Importer::run(Problems& problems) {
   problems_ = &problems;
   try {
     add_placeholders();
-  } catch (const std::invalid_argument& error) {
+  } catch (const std::exception& error) {
     return problems.add("", error.what());
   }
   run_graph(scope_);
@@ -74,7 +85,7 @@ void Importer::run(Problems& problems) {
   try {
     if (options_.form == Form::kTrain) assign_buffers();
     add_outputs();
-  } catch (const std::invalid_argument& error) {
+  } catch (const std::exception& error) {
     problems.add("", error.what());
   }
 }
@@ -92,15 +103,34 @@ void Importer::run_graph(Scope& scope) {
     if (is_lost(node, scope)) continue;
     try {
       run_node(node, scope);
-    } catch (const std::invalid_argument& error) {
+    } catch (const std::exception& error) {
+      // A file may say anything: whatever a rule trips over is its problem.
       std::vector<std::string> names = names_of(node.outputs);
       bool wanted = std::ranges::any_of(
           names, [&](const std::string& name) { return used.contains(name); });
       // What nobody reads is no problem: LayerDrop draws such numbers.
-      if (!wanted && !names.empty()) continue;
-      for (const std::string& name : names) lost_.insert(name);
+      if (!wanted && !may_write(node)) continue;
+      for (const std::string& name : names) stand_in_for(name, scope);
       problems_->add(where_of(node), error.what());
     }
+  }
+}
+
+// After a problem the walk goes on with what the file says about the result,
+// so that later problems are found as well.
+void Importer::stand_in_for(const std::string& name, Scope& scope) {
+  auto meta = scope.graph->tensors.find(name);
+  std::optional<DType> dtype;
+  if (meta != scope.graph->tensors.end()) {
+    dtype = exported_dtype(meta->second.type);
+  }
+  if (!dtype) return void(lost_.insert(name));
+  try {
+    Shape shape = sizes_of(meta->second);
+    for (int64_t& size : shape) size = std::max<int64_t>(size, 0);
+    scope.names[name] = tensors_.add(full(anchor_, shape, 0, *dtype));
+  } catch (const std::exception&) {
+    lost_.insert(name);
   }
 }
 

@@ -43,6 +43,7 @@ class Importer {
   void bind_results(const ExportedNode& node, Scope& scope,
                     RuleContext& context);
   void check_result(const std::string& name, const Scope& scope, Var value);
+  void stand_in_for(const std::string& name, Scope& scope);
   bool is_lost(const ExportedNode& node, const Scope& scope);
 
   void assign_buffers();
