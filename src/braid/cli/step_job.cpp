@@ -20,7 +20,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-
 int64_t read_limit(const std::string& text) {
   if (text.empty()) return kNoLimit;
   try {

@@ -56,8 +56,9 @@ Var squeeze_excite(Var x, std::string_view name) {
   ConvOptions options{.begin = {.weight = kFanOut, .bias = kZero}};
   int64_t channels = x.dim(1);
   Var s = adaptive_avg_pool2d(x, {1, 1});
-  s = relu(conv2d(s, divisible(static_cast<double>(channels / 4)), 1, "fc1",
-                  options));
+  int64_t quarter = channels / 4;
+  s = relu(
+      conv2d(s, divisible(static_cast<double>(quarter)), 1, "fc1", options));
   s = hardsigmoid(conv2d(s, channels, 1, "fc2", options));
   return mul(s, x);
 }

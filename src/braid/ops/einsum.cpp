@@ -169,7 +169,7 @@ int64_t size_of(const Term& t, int label) {
 }
 
 // A size of 1 that meets another size broadcasts: it is dropped.
-Term without_ones(Term t, const Term& other) {
+Term without_ones(const Term& t, const Term& other) {
   Shape shape;
   Labels labels;
   for (int label : t.labels) {
@@ -250,7 +250,7 @@ Term contracted(const Term& a, const Term& b, const Roles& r) {
 }
 
 // Product of two terms, summed over what nobody asks for afterwards.
-Term product(Term a, Term b, const std::set<int>& kept) {
+Term product(const Term& a, const Term& b, const std::set<int>& kept) {
   Term left = without_ones(a, b), right = without_ones(b, a);
   left = sum_unused(left, right.labels, kept);
   right = sum_unused(right, left.labels, kept);

@@ -136,7 +136,7 @@ Ints RuleContext::ints(std::string_view name) {
   return list;
 }
 
-Ints RuleContext::ints_or(std::string_view name, Ints fallback) {
+Ints RuleContext::ints_or(std::string_view name, const Ints& fallback) {
   return has(name) ? ints(name) : fallback;
 }
 
@@ -153,7 +153,8 @@ std::string RuleContext::text(std::string_view name) {
   return at(name).text;
 }
 
-std::string RuleContext::text_or(std::string_view name, std::string fallback) {
+std::string RuleContext::text_or(std::string_view name,
+                                 const std::string& fallback) {
   return has(name) ? text(name) : fallback;
 }
 

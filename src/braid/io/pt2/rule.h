@@ -62,10 +62,10 @@ class RuleContext {
   double number_or(std::string_view name, double fallback);
   bool flag_or(std::string_view name, bool fallback);
   Ints ints(std::string_view name);
-  Ints ints_or(std::string_view name, Ints fallback);
+  Ints ints_or(std::string_view name, const Ints& fallback);
   std::vector<double> numbers(std::string_view name);
   std::string text(std::string_view name);
-  std::string text_or(std::string_view name, std::string fallback);
+  std::string text_or(std::string_view name, const std::string& fallback);
   // A dtype; that of the first result when it is left out.
   DType type_or_result(std::string_view name);
 

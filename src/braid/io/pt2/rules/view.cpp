@@ -7,7 +7,7 @@ namespace braid::io::pt2 {
 namespace {
 
 // The same elements in another shape.
-ViewStep reshaped(Shape shape) {
+ViewStep reshaped(const Shape& shape) {
   return {[shape](Var x) { return reshape(x, shape); },
           [](Var base, Var view) { return reshape(view, base.shape()); }};
 }
