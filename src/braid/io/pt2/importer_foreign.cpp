@@ -60,6 +60,17 @@ std::string without_alias(const std::string& target) {
   return found == names.end() ? target : found->second;
 }
 
+// Only rules know what a layer does in eval form.
+void check_form(RuleContext& c) {
+  if (c.is_training()) return;
+  for (const char* name : {"training", "train"}) {
+    if (!c.flag_or(name, false)) continue;
+    fail_usage(
+        "has no eval form\nHINT: export without run_decompositions, or "
+        "export the module in eval mode");
+  }
+}
+
 }  // namespace
 
 // The real or imaginary part of complex numbers; real numbers as they are.
@@ -81,6 +92,7 @@ void Importer::run_complex(RuleContext& context) {
 }
 
 void Importer::run_foreign(RuleContext& context, const std::string& target) {
+  check_form(context);
   std::vector<ForeignArg> args;
   std::vector<Var> inputs;
   for (const NamedArgument& argument : context.node().inputs) {

@@ -1,6 +1,4 @@
 // What leaves an imported graph: new contents of buffers, the loss, outputs.
-#include <charconv>
-
 #include "braid/base/error.h"
 #include "braid/base/text.h"
 #include "braid/io/pt2/importer.h"
@@ -9,6 +7,13 @@ namespace braid::io::pt2 {
 namespace {
 
 using Kind = Argument::Kind;
+
+// A tensor that forward returns, not one that it writes.
+bool is_result(const OutputSpec& spec) {
+  bool is_user = spec.kind == OutputSpec::Kind::kUser ||
+                 spec.kind == OutputSpec::Kind::kLoss;
+  return is_user && spec.argument.kind == Kind::kTensor;
+}
 
 bool is_loss(Var value) {
   return is_floating(value.dtype()) && value.numel() == 1;
@@ -51,14 +56,10 @@ void Importer::assign_buffers() {
 
 Var Importer::output_value(const std::string& name) {
   std::vector<std::string> known;
-  int64_t number = -1;
-  std::from_chars(name.data(), name.data() + name.size(), number);
   for (const OutputSpec& spec : program_.outputs) {
-    bool is_user = spec.kind == OutputSpec::Kind::kUser ||
-                   spec.kind == OutputSpec::Kind::kLoss;
-    if (!is_user || spec.argument.kind != Kind::kTensor) continue;
+    if (!is_result(spec)) continue;
     bool wanted = name.empty() || spec.argument.text == name ||
-                  static_cast<int64_t>(known.size()) == number;
+                  std::to_string(known.size()) == name;
     if (wanted) return read(spec.argument, scope_);
     known.push_back(spec.argument.text);
   }
@@ -94,8 +95,7 @@ void Importer::add_outputs() {
     loss = named_loss(*options_.loss);
   } else {
     for (const OutputSpec& spec : program_.outputs) {
-      if (loss || spec.argument.kind != Kind::kTensor) continue;
-      if (spec.kind == OutputSpec::Kind::kBufferMutation) continue;
+      if (loss || !is_result(spec)) continue;
       Var value = read(spec.argument, scope_);
       if (is_loss(value)) loss = value;
     }

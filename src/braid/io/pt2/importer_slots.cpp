@@ -9,6 +9,18 @@ namespace {
 
 using Kind = Argument::Kind;
 
+// Tensors with equal places are one tensor with several names.
+std::string place_of(const InputSpec& spec, const StoredTensor& tensor) {
+  Shape strides;
+  for (const Size& stride : tensor.meta.strides) {
+    strides.push_back(stride.value);
+  }
+  bool is_weight = tensor.is_parameter || spec.is_persistent;
+  return fmt::format("{}/{}/{}/{}/{}", is_weight ? "w" : "c", tensor.path,
+                     shape_text(sizes_of(tensor.meta)), shape_text(strides),
+                     tensor.meta.offset.value);
+}
+
 }  // namespace
 
 void Importer::add_placeholders() {
@@ -64,24 +76,25 @@ ValueType Importer::input_type(const std::string& name) const {
 }
 
 void Importer::add_slot(const InputSpec& spec) {
+  auto lose = [&](const char* why) {
+    lost_.insert(spec.argument.text);
+    problems_->add(spec.name, why);
+  };
   for (const auto* list : {&program_.weights, &program_.constants}) {
     auto tensor = std::ranges::find(*list, spec.name, &StoredTensor::name);
     if (tensor == list->end()) continue;
+    if (!exported_dtype(tensor->meta.type) || !tensor->meta.is_strided) {
+      return lose("is of a type or layout that is not supported");
+    }
     scope_.names[spec.argument.text] = Pending{slot_of(spec, *tensor)};
     return;
   }
-  problems_->add(spec.name, "has no content in the file");
+  lose("has no content in the file");
 }
 
 // Tied tensors have one slot with several names.
 SlotId Importer::slot_of(const InputSpec& spec, const StoredTensor& tensor) {
-  std::optional<DType> dtype = exported_dtype(tensor.meta.type);
-  if (!dtype || !tensor.meta.is_strided) {
-    fail_usage("'{}' is of a type or layout that is not supported",
-               tensor.name);
-  }
-  std::string place = (tensor.is_parameter || spec.is_persistent ? "w/" : "c/");
-  place += tensor.path + "/" + shape_text(sizes_of(tensor.meta));
+  std::string place = place_of(spec, tensor);
   auto known = slot_by_path_.find(place);
   if (!tensor.path.empty() && known != slot_by_path_.end()) {
     graph_.slot(known->second).aliases.push_back(spec.name);
@@ -94,7 +107,7 @@ SlotId Importer::slot_of(const InputSpec& spec, const StoredTensor& tensor) {
               : is_constant                            ? Role::kConstant
                                                        : Role::kBuffer;
   SlotId slot = graph_.add_slot({.name = spec.name,
-                                 .dtype = *dtype,
+                                 .dtype = *exported_dtype(tensor.meta.type),
                                  .shape = sizes_of(tensor.meta),
                                  .role = role,
                                  .trainable = tensor.meta.requires_grad});
