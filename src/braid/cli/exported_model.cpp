@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "braid/base/rng.h"
+#include "braid/base/text.h"
 #include "braid/runtime/fold.h"
 #include "braid/runtime/foreign_ops.h"
 
@@ -27,10 +28,17 @@ void FirstContents::keep(std::shared_ptr<const io::MappedFile> file) {
   fingerprint_ = fingerprint_of(file_->bytes());
 }
 
-void FirstContents::apply(runtime::State& state, int64_t member) const {
+void FirstContents::apply(runtime::State& state, int64_t member,
+                          const std::vector<std::string>& initialised) const {
   for (const io::pt2::SlotContent& content : stored_) {
     const Slot& slot = state.slots()[static_cast<size_t>(content.slot)];
-    if (slot.init != Init::constant(0)) continue;
+    auto fits = [&](const std::string& pattern) {
+      return fits_pattern(slot.name, pattern);
+    };
+    if (slot.role == Role::kParameter &&
+        std::ranges::any_of(initialised, fits)) {
+      continue;
+    }
     state.write_member(content.slot, member, io::pt2::packed(content, slot));
   }
   for (const auto& [slot, bytes] : made_) {

@@ -20,9 +20,10 @@ class FirstContents {
   void add(SlotId slot, std::vector<std::byte> bytes);
   void keep(std::shared_ptr<const io::MappedFile> file);
 
-  // Writes into one member of a state that was initialised. A slot whose
-  // initialiser was set otherwise keeps what that gave it.
-  void apply(runtime::State& state, int64_t member) const;
+  // Writes into one member of a state that was initialised. Parameters whose
+  // names fit one of the patterns keep what their initialiser gave them.
+  void apply(runtime::State& state, int64_t member,
+             const std::vector<std::string>& initialised = {}) const;
   // Equal files have equal numbers.
   uint64_t fingerprint() const { return fingerprint_; }
 

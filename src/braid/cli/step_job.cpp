@@ -139,6 +139,14 @@ void prepare_parameters(const StepOptions& o, Graph& forward) {
   passes::freeze(forward, o.freeze);
 }
 
+std::vector<std::string> initialised_patterns(const StepOptions& o) {
+  std::vector<std::string> patterns;
+  for (const std::string& text : o.init_weights) {
+    patterns.push_back(parse_init_setting(text).pattern);
+  }
+  return patterns;
+}
+
 // One per member, or none when nobody asks for any.
 std::vector<passes::Schedule> read_schedules(
     const StepOptions& o, const std::vector<MemberEntry>& entries) {
@@ -279,6 +287,7 @@ StepJob read_job(const OpTable& ops, const StepOptions& o) {
               .trainer = std::move(trainer),
               .members = std::move(members),
               .contents = std::move(model.contents),
+              .initialised = initialised_patterns(o),
               .feed = std::move(feed),
               .device = device,
               .limit_bytes = limit_bytes,
@@ -296,7 +305,7 @@ void initialise(const StepJob& job, train::Trainer& trainer) {
   for (size_t k = 0; k < job.members.size(); ++k) {
     const JobMember& member = job.members[k];
     auto id = static_cast<int64_t>(k);
-    if (job.contents) job.contents->apply(trainer.state(), id);
+    if (job.contents) job.contents->apply(trainer.state(), id, job.initialised);
     if (member.init) member.init->apply(trainer.state(), id);
     for (const auto& [name, value] : member.values) {
       trainer.set_hyper(id, name, value);

@@ -28,6 +28,7 @@ struct StepJob {
   train::TrainerOptions trainer;
   std::vector<JobMember> members;                 // a single one for one model
   std::shared_ptr<const FirstContents> contents;  // of a .pt2 file, or null
+  std::vector<std::string> initialised;           // patterns of --init-weights
   Feed feed;
   std::string device;
   int64_t limit_bytes = 0;
