@@ -35,6 +35,8 @@ struct InspectOptions {
   std::string optimizer = "adamw";
   std::string dtype;
   std::string precision = "f32";
+  std::string inputs;  // of a .pt2 file: sizes that it leaves open
+  std::string loss, output, target;
   int64_t copies = 0;      // 0: one model, no array
   int64_t accumulate = 1;  // micro-batches
 };
@@ -57,6 +59,10 @@ void declare(CLI::App& app, InspectOptions& o) {
       ->check(check_whole);
   add("--dtype", o.dtype, "TYPE", "f32 or f64 (f32)");
   add("--precision", o.precision, "TYPE", "Of the work: f32 or bf16 (f32)");
+  add("--inputs", o.inputs, "FILE", "One batch, which tells open sizes");
+  add("--loss", o.loss, "NAME", "Of a .pt2 file that has none");
+  add("--output", o.output, "NAME", "What that loss is of (the first)");
+  add("--target", o.target, "NAME", "The input that it is compared with");
   app.footer(fmt::format("{}\n{}\nPasses: {}\n", models_in_words(),
                          optimizers_in_words(), fmt::join(kPasses, ", ")));
 }
@@ -80,6 +86,12 @@ void validate(const InspectOptions& o) {
   if (o.precision != "f32" && o.precision != "bf16") {
     fail_usage("[braid inspect] --precision is f32 or bf16, not '{}'",
                o.precision);
+  }
+  if (o.loss.empty() != o.target.empty()) {
+    fail_usage("[braid inspect] --loss and --target go together");
+  }
+  if (!o.loss.empty() && o.inputs.empty()) {
+    fail_usage("[braid inspect] --loss needs --inputs, which has the target");
   }
   if (!o.dump_after.empty() &&
       std::ranges::find(kPasses, o.dump_after) == kPasses.end()) {
@@ -296,11 +308,22 @@ void print_summary(const OpTable& ops, const LoadedModel& model,
   print_foreign(ops, model, backend);
 }
 
+LoadedModel load_for(const OpTable& ops, const InspectOptions& o) {
+  ModelHints hints{.dtype = find_dtype(o.dtype)};
+  std::optional<io::SafetensorsFile> inputs;
+  if (!o.inputs.empty()) inputs = io::SafetensorsFile::open(o.inputs);
+  if (inputs) hints.inputs = &*inputs;
+  if (!o.loss.empty()) {
+    hints.loss = io::pt2::NamedLoss{o.loss, o.output, o.target};
+  }
+  return load_model(ops, o.model, hints);
+}
+
 int run_inspect(InspectOptions o) {
   validate(o);
   if (o.dump_after == "array") o.copies = std::max<int64_t>(o.copies, 1);
   OpTable ops = standard_ops();
-  LoadedModel model = load_model(ops, o.model, {.dtype = find_dtype(o.dtype)});
+  LoadedModel model = load_for(ops, o);
   if (o.dump_after.empty()) {
     print_summary(ops, model, o);
   } else {
