@@ -297,6 +297,36 @@ TEST(Pt2Import, refuses_control_flow_that_depends_on_data) {
   expect_contains(text, "control flow that depends on data is not supported");
 }
 
+// Arguments of the n-th node, as the file has them.
+nlohmann::json& inputs_of(nlohmann::json& json, size_t node) {
+  return json["graph_module"]["graph"]["nodes"][node]["inputs"];
+}
+
+TEST(Pt2Import, refuses_malformed_arguments) {
+  TestArchive archive(fixture("dynamic_"));
+  archive.change_json(kModel, [](nlohmann::json& json) {
+    inputs_of(json, 6)[0]["arg"] = {{"as_tensors", nlohmann::json::array()}};
+  });
+  expect_contains(
+      error_of<std::runtime_error>([&] { import_changed(archive); }),
+      "aten.cat.default");
+  archive = TestArchive(fixture("dynamic_"));
+  archive.change_json(kModel, [](nlohmann::json& json) {
+    inputs_of(json, 7)[1]["name"] = "other";
+  });
+  expect_contains(
+      error_of<std::runtime_error>([&] { import_changed(archive); }),
+      "argument 'split_size' is missing");
+  archive = TestArchive(fixture("dynamic_"));
+  set_target(archive, 10, "torch.ops.aten.unbind.int");  // of a number
+  archive.change_json(kModel, [](nlohmann::json& json) {
+    inputs_of(json, 10)[0]["arg"]["as_tensor"]["name"] = "sum_1";
+  });
+  expect_contains(
+      error_of<std::runtime_error>([&] { import_changed(archive); }),
+      "a number has no dimension 0");
+}
+
 TEST(Pt2Import, operators_without_a_rule_are_run_by_libtorch) {
   TestArchive archive(fixture("tied_"));
   set_target(archive, 10, "torch.ops.aten.sparkle.Tensor");

@@ -5,6 +5,8 @@
 namespace braid {
 
 int64_t Var::dim(int64_t index) const {
+  // Elsewhere a number passes for one of a single dimension.
+  if (rank() == 0) fail_usage("[dim] a number has no dimension {}", index);
   return shape()[static_cast<size_t>(normalize_dim(index, rank(), "dim"))];
 }
 

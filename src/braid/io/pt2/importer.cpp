@@ -151,7 +151,11 @@ void Importer::run_node(const ExportedNode& node, Scope& scope) {
   graph_.set_path(node.layer);
   RuleContext context(node, scope, tensors_, anchor_, options_.form);
   context.set_gradients(no_gradients_ == 0);
-  dispatch(node, context);
+  try {
+    dispatch(node, context);
+  } catch (const std::out_of_range&) {  // of a list in a malformed file
+    fail_usage("has too few arguments");
+  }
   bind_results(node, scope, context);
 }
 
@@ -213,8 +217,9 @@ void Importer::write_result(RuleContext& context, const std::string& argument) {
   if (context.results().size() != 1) {
     fail_usage("writes to more than one argument");
   }
-  Var value = tensors_.read(std::get<TensorId>(context.results()[0]));
-  context.write(argument, value);
+  const auto* result = std::get_if<TensorId>(&context.results()[0]);
+  if (!result) fail_usage("writes a number");
+  context.write(argument, tensors_.read(*result));
   context.results()[0] = context.tensor_id(argument);
 }
 

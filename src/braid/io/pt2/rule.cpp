@@ -54,6 +54,11 @@ bool RuleContext::is_tensor(std::string_view name) const {
   return found && found->kind == Kind::kTensor;
 }
 
+bool RuleContext::is_list(std::string_view name) const {
+  const Argument* found = find(name);
+  return found && found->kind == Kind::kList;
+}
+
 TensorId RuleContext::id_of(const Argument& argument) {
   auto bound = scope_.names.find(argument.text);
   if (argument.kind != Kind::kTensor || bound == scope_.names.end() ||
@@ -80,6 +85,12 @@ Var RuleContext::tensor_or_none(std::string_view name) {
 }
 
 std::vector<Var> RuleContext::tensors(std::string_view name) {
+  std::vector<Var> list;
+  for (const Argument& entry : at(name).list) list.push_back(read(entry));
+  return list;
+}
+
+std::vector<Var> RuleContext::tensors_or_none(std::string_view name) {
   std::vector<Var> list;
   for (const Argument& entry : at(name).list) {
     list.push_back(entry.kind == Kind::kMissing ? Var{} : read(entry));

@@ -51,9 +51,11 @@ class RuleContext {
   // Arguments. Those with `_or` may be left out; None counts as left out.
   bool has(std::string_view name) const;
   bool is_tensor(std::string_view name) const;
+  bool is_list(std::string_view name) const;
   Var tensor(std::string_view name);
   Var tensor_or_none(std::string_view name);
-  std::vector<Var> tensors(std::string_view name);  // None: an empty Var
+  std::vector<Var> tensors(std::string_view name);
+  std::vector<Var> tensors_or_none(std::string_view name);  // None: empty Vars
   TensorId tensor_id(std::string_view name);
   Scalar scalar(std::string_view name);
   int64_t integer(std::string_view name);

@@ -7,7 +7,7 @@ namespace {
 
 // Masks choose a number of entries that only data can tell.
 std::vector<Var> indices_of(RuleContext& c) {
-  std::vector<Var> indices = c.tensors("indices");
+  std::vector<Var> indices = c.tensors_or_none("indices");
   for (Var index : indices) {
     bool is_mask = index && (index.dtype() == DType::kBool ||
                              index.dtype() == DType::kUInt8);
@@ -23,7 +23,7 @@ void index_rule(RuleContext& c) {
 
 // A mask with one value for all its places is a fill.
 bool is_fill(RuleContext& c) {
-  std::vector<Var> indices = c.tensors("indices");
+  std::vector<Var> indices = c.tensors_or_none("indices");
   return indices.size() == 1 && indices[0] &&
          indices[0].dtype() == DType::kBool &&
          c.tensor("values").numel() == 1 && !c.flag_or("accumulate", false);
@@ -37,7 +37,8 @@ Var filled(Var x, Var mask, Var value) {
 
 void index_put_rule(RuleContext& c) {
   Var x = c.tensor("self"), values = cast(c.tensor("values"), x.dtype());
-  if (is_fill(c)) return c.give(filled(x, c.tensors("indices")[0], values));
+  if (is_fill(c))
+    return c.give(filled(x, c.tensors_or_none("indices")[0], values));
   c.give(index_put(x, indices_of(c), values, c.flag_or("accumulate", false)));
 }
 

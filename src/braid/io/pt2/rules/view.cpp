@@ -169,6 +169,7 @@ void reversed_rule(RuleContext& c) {
 void movedim_rule(RuleContext& c) {
   Var x = c.tensor("self");
   Ints from = c.ints("source"), to = c.ints("destination");
+  if (from.size() != to.size()) fail_usage("movedim to other dimensions");
   Ints dims(static_cast<size_t>(x.rank()), -1);
   std::vector<bool> used(dims.size(), false);
   for (size_t i = 0; i < from.size(); ++i) {
@@ -272,17 +273,20 @@ void split_rule(RuleContext& c) {
   Var x = c.tensor("self");
   int64_t dim = place(c.integer_or("dim", 0), x, "split");
   if (c.has("split_sizes")) return give_parts(c, dim, c.ints("split_sizes"));
-  const Argument* size = c.find("split_size");
-  if (size->kind == Argument::Kind::kList) {
-    return give_parts(c, dim, c.ints("split_size"));
-  }
+  if (c.is_list("split_size")) return give_parts(c, dim, c.ints("split_size"));
   give_parts(c, dim, equal_parts(x.dim(dim), c.integer("split_size")));
+}
+
+int64_t num_parts(RuleContext& c, const char* name) {
+  int64_t count = c.integer(name);
+  if (count < 1 || count > 1 << 20) fail_usage("{} is {}", name, count);
+  return count;
 }
 
 void chunk_rule(RuleContext& c) {
   Var x = c.tensor("self");
   int64_t dim = place(c.integer_or("dim", 0), x, "chunk");
-  int64_t count = c.integer("chunks"), total = x.dim(dim);
+  int64_t count = num_parts(c, "chunks"), total = x.dim(dim);
   int64_t size = (total + count - 1) / count;
   if (size == 0) return give_parts(c, dim, Ints(static_cast<size_t>(count), 0));
   give_parts(c, dim, equal_parts(total, size));
@@ -293,7 +297,7 @@ void tensor_split_rule(RuleContext& c) {
   if (!c.has("sections")) fail_usage("split by places is not supported");
   Var x = c.tensor("self");
   int64_t dim = place(c.integer_or("dim", 0), x, "tensor_split");
-  int64_t count = c.integer("sections"), total = x.dim(dim);
+  int64_t count = num_parts(c, "sections"), total = x.dim(dim);
   Ints sizes;
   for (int64_t i = 0; i < count; ++i) {
     sizes.push_back(total / count + (i < total % count ? 1 : 0));
