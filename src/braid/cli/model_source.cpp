@@ -33,16 +33,25 @@ std::string words_of(const char* title, const std::vector<Row>& rows) {
   return words;
 }
 
-// A signature and below it what it means; long ones go on in another line.
-std::string entry_of(std::string signature, const std::string& summary) {
-  constexpr size_t kWidth = 78;
-  for (size_t begin = 0; signature.size() - begin > kWidth;) {
-    size_t comma = signature.rfind(',', begin + kWidth);
-    if (comma == signature.npos || comma <= begin) break;
-    signature.insert(comma + 1, "\n    ");
-    begin = comma + 2;
+// Long text goes on in another line, broken after `end`.
+std::string wrapped(std::string text, char end, const char* indent) {
+  constexpr size_t kWidth = 72;
+  for (size_t begin = 0; text.size() - begin > kWidth;) {
+    size_t at = text.rfind(end, begin + kWidth);
+    if (at == text.npos || at <= begin) break;
+    bool is_space = end == ' ';  // it gives way to the line's end
+    text.replace(is_space ? at : at + 1, is_space ? 1 : 0,
+                 fmt::format("\n{}", indent));
+    begin = at + 2;
   }
-  return fmt::format("\n  {}\n      {}", signature, summary);
+  return text;
+}
+
+// A signature and below it what it means.
+std::string entry_of(std::string signature, const std::string& summary) {
+  return fmt::format("\n  {}\n      {}",
+                     wrapped(std::move(signature), ',', "    "),
+                     wrapped(summary, ' ', "      "));
 }
 
 // An input as a model declares it: "x[batch, features] float".
