@@ -11,7 +11,7 @@ import pytest
 import torch
 from braid_run import run_braid, run_members, run_step
 from measure import differences
-from reference import LONG, Subject, optimizer, subjects
+from reference import Subject, optimizer, subjects
 
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4}
 RATES = {"sgd": 1e-2, "adamw": 1e-3}
@@ -42,8 +42,6 @@ def test_training_is_that_of_pytorch(subject, tmp_path, kind, steps):
 
 def test_members_of_an_array_are_as_alone(subject, tmp_path):
     """Three members with rates of their own, each against its own run."""
-    if subject.dtype == torch.float32 and not LONG:
-        pytest.skip("float32 arrays run in the long form only")
     rates = [rate * subject.case.lr for rate in MEMBER_RATES]
     members = tmp_path / "members.yaml"
     members.write_text("".join(f"- {json.dumps({'lr': lr})}\n" for lr in rates))

@@ -1,26 +1,13 @@
 #include "braid/io/pt2/rule.h"
 
-#include <cmath>
-
 #include "braid/base/error.h"
+#include "braid/io/pt2/scalars.h"
 #include "braid/models/layers.h"
 
 namespace braid::io::pt2 {
 namespace {
 
 using Kind = Argument::Kind;
-
-int64_t whole(const Scalar& value) {
-  if (const double* number = std::get_if<double>(&value)) {
-    return static_cast<int64_t>(std::llround(*number));
-  }
-  if (const bool* flag = std::get_if<bool>(&value)) return *flag;
-  return std::get<int64_t>(value);
-}
-
-double real(const Scalar& value) {
-  return std::visit([](auto v) { return static_cast<double>(v); }, value);
-}
 
 }  // namespace
 

@@ -9,21 +9,7 @@
 namespace braid::io::pt2 {
 namespace {
 
-double real(const Scalar& v) {
-  return std::visit([](auto x) { return static_cast<double>(x); }, v);
-}
-
-[[noreturn]] void fail_large() { fail_usage("a size is too large"); }
-
-// Towards zero.
-int64_t whole(const Scalar& v) {
-  const double* number = std::get_if<double>(&v);
-  if (!number) {
-    return std::visit([](auto x) { return static_cast<int64_t>(x); }, v);
-  }
-  if (!(std::abs(*number) < 0x1p63)) fail_large();
-  return static_cast<int64_t>(*number);
-}
+[[noreturn]] void fail_large() { fail_usage("a number is too large"); }
 
 bool is_real(const Scalar& v) { return std::holds_alternative<double>(v); }
 
@@ -200,6 +186,19 @@ const std::map<std::string, Function, std::less<>>& functions() {
 }
 
 }  // namespace
+
+double real(const Scalar& value) {
+  return std::visit([](auto v) { return static_cast<double>(v); }, value);
+}
+
+int64_t whole(const Scalar& value) {
+  const double* number = std::get_if<double>(&value);
+  if (!number) {
+    return std::visit([](auto v) { return static_cast<int64_t>(v); }, value);
+  }
+  if (!(std::abs(*number) < 0x1p63)) fail_large();
+  return static_cast<int64_t>(*number);
+}
 
 std::optional<Scalar> scalar_result(const std::string& target,
                                     const std::vector<Scalar>& arguments) {

@@ -7,13 +7,16 @@ namespace {
 
 using ConvFunction = Var (*)(Var, Var, Var, const Conv&);
 
+// Padding as a word: "same" or "valid".
+bool names_padding(RuleContext& c) {
+  return c.has("padding") && c.find("padding")->kind == Argument::Kind::kText;
+}
+
 Conv conv_of(RuleContext& c) {
   Conv conv{.stride = c.ints_or("stride", {1}),
             .dilation = c.ints_or("dilation", {1}),
             .groups = c.integer_or("groups", 1)};
-  bool named =
-      c.has("padding") && c.find("padding")->kind == Argument::Kind::kText;
-  if (!named) conv.padding = c.ints_or("padding", {0});
+  if (!names_padding(c)) conv.padding = c.ints_or("padding", {0});
   conv.output_padding = c.ints_or("output_padding", {0});
   return conv;
 }
@@ -22,10 +25,8 @@ template <ConvFunction f>
 void conv_rule(RuleContext& c) {
   Var x = c.tensor("input"), w = c.tensor("weight");
   Var b = c.tensor_or_none("bias");
-  bool named =
-      c.has("padding") && c.find("padding")->kind == Argument::Kind::kText;
-  c.give(named ? conv_padded(x, w, b, c.text("padding"), conv_of(c))
-               : f(x, w, b, conv_of(c)));
+  c.give(names_padding(c) ? conv_padded(x, w, b, c.text("padding"), conv_of(c))
+                          : f(x, w, b, conv_of(c)));
 }
 
 // The general form: the rank of the weight tells the dimensions.

@@ -5,40 +5,29 @@
 namespace braid::io::pt2 {
 namespace {
 
-void give_normed(RuleContext& c, const Normed& normed, bool counts) {
+using NormFunction = Normed (*)(Var, Var, Var, Var, Var, const Norm&);
+
+// Without running statistics it always takes those of the input.
+void give_normed(RuleContext& c, NormFunction f, bool trains) {
+  bool running = c.has("running_mean");
+  Norm norm{.training = !running || trains,
+            .momentum = c.number_or("momentum", 0.1),
+            .eps = c.number_or("eps", 1e-5)};
+  Normed normed = f(c.tensor("input"), c.tensor_or_none("weight"),
+                    c.tensor_or_none("bias"), c.tensor_or_none("running_mean"),
+                    c.tensor_or_none("running_var"), norm);
   c.give(normed.y);
-  if (!counts || !c.has("running_mean")) return;
+  if (!running || !trains) return;
   c.write("running_mean", normed.running_mean);
   c.write("running_var", normed.running_var);
 }
 
-// Without running statistics it always takes those of the batch.
 void batch_norm_rule(RuleContext& c) {
-  bool running = c.has("running_mean");
-  bool training = !running || c.trains("training", false);
-  Norm norm{.training = training,
-            .momentum = c.number_or("momentum", 0.1),
-            .eps = c.number_or("eps", 1e-5)};
-  give_normed(
-      c,
-      batch_norm(c.tensor("input"), c.tensor_or_none("weight"),
-                 c.tensor_or_none("bias"), c.tensor_or_none("running_mean"),
-                 c.tensor_or_none("running_var"), norm),
-      training && running);
+  give_normed(c, batch_norm, c.trains("training", false));
 }
 
 void instance_norm_rule(RuleContext& c) {
-  bool running = c.has("running_mean");
-  bool training = !running || c.trains("use_input_stats", true);
-  Norm norm{.training = training,
-            .momentum = c.number_or("momentum", 0.1),
-            .eps = c.number_or("eps", 1e-5)};
-  give_normed(
-      c,
-      instance_norm(c.tensor("input"), c.tensor_or_none("weight"),
-                    c.tensor_or_none("bias"), c.tensor_or_none("running_mean"),
-                    c.tensor_or_none("running_var"), norm),
-      training && running);
+  give_normed(c, instance_norm, c.trains("use_input_stats", true));
 }
 
 int64_t num_dims(RuleContext& c) {

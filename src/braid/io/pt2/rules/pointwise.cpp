@@ -1,5 +1,6 @@
 // Arithmetic, comparisons, choices, casts.
 #include "braid/io/pt2/rule.h"
+#include "braid/io/pt2/scalars.h"
 
 namespace braid::io::pt2 {
 namespace {
@@ -33,36 +34,25 @@ bool is_one(const Scalar& value) {
 }
 
 Scalar product(const Scalar& a, const Scalar& b) {
-  if (std::holds_alternative<double>(a) || std::holds_alternative<double>(b)) {
-    auto real = [](auto v) { return static_cast<double>(v); };
-    return std::visit(real, a) * std::visit(real, b);
-  }
-  auto whole = [](auto v) { return static_cast<int64_t>(v); };
-  return std::visit(whole, a) * std::visit(whole, b);
+  bool is_real =
+      std::holds_alternative<double>(a) || std::holds_alternative<double>(b);
+  return is_real ? Scalar(real(a) * real(b)) : Scalar(whole(a) * whole(b));
 }
 
 Scalar alpha_of(RuleContext& c) {
   return c.has("alpha") ? c.scalar("alpha") : Scalar(int64_t{1});
 }
 
-void add_rule(RuleContext& c) {
+// Sums and differences: x and alpha times the other.
+template <Binary f, Var (*with_alpha)(Var, Var, Number), WithNumber g>
+void scaled(RuleContext& c) {
   Scalar alpha = alpha_of(c);
   Var x = c.tensor("self");
   if (!c.is_tensor("other")) {
-    return c.give(add_scalar(x, product(c.scalar("other"), alpha)));
+    return c.give(g(x, product(c.scalar("other"), alpha)));
   }
   Var y = c.tensor("other");
-  c.give(is_one(alpha) ? add(x, y) : add(x, y, alpha));
-}
-
-void sub_rule(RuleContext& c) {
-  Scalar alpha = alpha_of(c);
-  Var x = c.tensor("self");
-  if (!c.is_tensor("other")) {
-    return c.give(sub_scalar(x, product(c.scalar("other"), alpha)));
-  }
-  Var y = c.tensor("other");
-  c.give(is_one(alpha) ? sub(x, y) : sub(x, y, alpha));
+  c.give(is_one(alpha) ? f(x, y) : with_alpha(x, y, alpha));
 }
 
 void rsub_rule(RuleContext& c) {
@@ -286,9 +276,9 @@ void add_pointwise_rules(Rules& rules) {
   add_functions(rules);
   add_comparisons(rules);
   rules.insert({
-      {"add", add_rule},
-      {"sub", sub_rule},
-      {"subtract", sub_rule},
+      {"add", scaled<add, add, add_scalar>},
+      {"sub", scaled<sub, sub, sub_scalar>},
+      {"subtract", scaled<sub, sub, sub_scalar>},
       {"rsub", rsub_rule},
       {"mul", binary<mul, mul_scalar>},
       {"multiply", binary<mul, mul_scalar>},

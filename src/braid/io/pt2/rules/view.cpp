@@ -144,13 +144,9 @@ void swap_dims(RuleContext& c, int64_t a, int64_t b) {
 }
 
 void transpose_rule(RuleContext& c) {
-  const char* first = c.name() == "transpose" ? "dim0" : "axis0";
-  const char* second = c.name() == "transpose" ? "dim1" : "axis1";
-  if (c.name() == "swapdims") {
-    first = "dim0";
-    second = "dim1";
-  }
-  swap_dims(c, c.integer(first), c.integer(second));
+  bool axes = c.has("axis0");
+  swap_dims(c, c.integer(axes ? "axis0" : "dim0"),
+            c.integer(axes ? "axis1" : "dim1"));
 }
 
 void t_rule(RuleContext& c) {
