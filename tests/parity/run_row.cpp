@@ -229,6 +229,13 @@ std::vector<Results> run_braid(const Row& row,
       .run(inputs);
 }
 
+std::set<std::string> ops_of(const OpTable& ops, const Row& row) {
+  std::set<std::string> names;
+  Graph graph = build_graph(ops, row, DType::kFloat64);
+  for (const Node& node : graph.nodes()) names.insert(node.op);
+  return names;
+}
+
 double difference(const at::Tensor& a, const at::Tensor& b) {
   if (b.numel() == 0) return 0;
   at::Tensor x = a.to(at::kDouble), y = b.to(at::kDouble);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ class PreparedRow {
   train::Trainer trainer_;
   std::map<std::string, at::Tensor> feeds_;
 };
+
+// The ops that a row's graph consists of.
+std::set<std::string> ops_of(const OpTable& ops, const Row& row);
 
 // Runs it once.
 std::vector<Results> run_braid(const Row& row,
