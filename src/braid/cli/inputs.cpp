@@ -109,7 +109,28 @@ io::Bytes cut(const io::TensorBytes& tensor, int64_t micro,
   return tensor.bytes.subspan(size * static_cast<size_t>(micro), size);
 }
 
+int64_t micro_batch(int64_t batch, int64_t micro_batches) {
+  if (batch % micro_batches != 0) {
+    fail_usage("[inputs] a batch of {} cannot be cut into {} micro-batches",
+               batch, micro_batches);
+  }
+  return batch / micro_batches;
+}
+
 }  // namespace
+
+std::map<std::string, ValueType> input_types(const io::SafetensorsFile& file,
+                                             int64_t micro_batches) {
+  std::map<std::string, ValueType> types;
+  for (const io::TensorBytes& tensor : file.tensors()) {
+    ValueType type{tensor.dtype, tensor.shape};
+    if (!type.shape.empty()) {
+      type.shape[0] = micro_batch(type.shape[0], micro_batches);
+    }
+    types[tensor.name] = type;
+  }
+  return types;
+}
 
 std::vector<std::string> input_names(const Graph& forward) {
   std::vector<std::string> names;

@@ -17,6 +17,10 @@ struct InputFile {
   const io::SafetensorsFile* file = nullptr;
 };
 
+// Types of the tensors, of one micro-batch.
+std::map<std::string, ValueType> input_types(const io::SafetensorsFile& file,
+                                             int64_t micro_batches);
+
 // Names of the forward's inputs that files must hold.
 std::vector<std::string> input_names(const Graph& forward);
 

@@ -10,7 +10,8 @@
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
 #include "braid/base/text.h"
-#include "braid/cli/model_source.h"
+#include "braid/cli/inputs.h"
+#include "braid/cli/model_words.h"
 #include "braid/cli/verb.h"
 #include "braid/graph/text.h"
 #include "braid/ops/foreign.h"
@@ -23,6 +24,7 @@
 #include "braid/plan/buffers.h"
 #include "braid/plan/compile.h"
 #include "braid/runtime/cpu_backend.h"
+#include "braid/train/model_file.h"
 #include "braid/train/trainer.h"
 #include "fmt/ranges.h"
 
@@ -256,7 +258,7 @@ void print_loops(const OpTable& ops, const Graph& forward) {
 
 // Operators that libtorch runs, and their share of the time of a step on
 // inputs of zeros.
-void print_foreign(const OpTable& ops, const LoadedModel& model,
+void print_foreign(const OpTable& ops, const train::LoadedModel& model,
                    runtime::Backend& backend) {
   std::map<std::string, int> targets;
   for (const Node& node : model.graph.nodes()) {
@@ -287,7 +289,7 @@ void print_foreign(const OpTable& ops, const LoadedModel& model,
              100 * foreign / std::max(all, 1e-9));
 }
 
-void print_summary(const OpTable& ops, const LoadedModel& model,
+void print_summary(const OpTable& ops, const train::LoadedModel& model,
                    const InspectOptions& o) {
   const Graph& forward = model.graph;
   passes::StepGraph sgd = step_with(ops, forward, o, "sgd");
@@ -308,22 +310,24 @@ void print_summary(const OpTable& ops, const LoadedModel& model,
   print_foreign(ops, model, backend);
 }
 
-LoadedModel load_for(const OpTable& ops, const InspectOptions& o) {
-  ModelHints hints{.dtype = find_dtype(o.dtype)};
-  std::optional<io::SafetensorsFile> inputs;
-  if (!o.inputs.empty()) inputs = io::SafetensorsFile::open(o.inputs);
-  if (inputs) hints.inputs = &*inputs;
+train::LoadedModel load_for(const runtime::Machine& machine,
+                            const InspectOptions& o) {
+  train::ModelHints hints{.dtype = find_dtype(o.dtype)};
+  if (!o.inputs.empty()) {
+    hints.inputs = input_types(io::SafetensorsFile::open(o.inputs), 1);
+  }
   if (!o.loss.empty()) {
     hints.loss = io::pt2::NamedLoss{o.loss, o.output, o.target};
   }
-  return load_model(ops, o.model, hints);
+  return train::load_model(machine, o.model, hints);
 }
 
 int run_inspect(InspectOptions o) {
   validate(o);
   if (o.dump_after == "array") o.copies = std::max<int64_t>(o.copies, 1);
-  OpTable ops = standard_ops();
-  LoadedModel model = load_for(ops, o);
+  auto machine = runtime::this_machine();
+  const OpTable& ops = machine->ops();
+  train::LoadedModel model = load_for(*machine, o);
   if (o.dump_after.empty()) {
     print_summary(ops, model, o);
   } else {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "braid/base/error.h"
-#include "braid/cli/model_state.h"
+#include "braid/train/model_state.h"
 
 namespace braid::cli {
 namespace {
@@ -75,11 +75,11 @@ Json losses_json(const std::vector<double>& losses) {
 
 void save_run(const std::filesystem::path& root, const runtime::State& state,
               const RunRecord& record, const Json& arguments) {
-  TensorList model, rest;
+  train::TensorList model, rest;
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const Slot& slot = state.slots()[i];
     if (!is_saved(slot)) continue;
-    (is_of_model(slot) ? model : rest)
+    (train::is_of_model(slot) ? model : rest)
         .add_slot(slot, slot.stored_shape(),
                   state.read(static_cast<SlotId>(i)));
   }
@@ -124,7 +124,7 @@ RunRecord restore_run(const io::CheckpointDir& checkpoint,
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const Slot& slot = state.slots()[i];
     if (!is_saved(slot)) continue;
-    restore_slot(is_of_model(slot) ? model : rest, state,
+    restore_slot(train::is_of_model(slot) ? model : rest, state,
                  static_cast<SlotId>(i), checkpoint);
   }
   RunRecord record{checkpoint.step, {}};

@@ -6,8 +6,7 @@
 
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
-#include "braid/cli/device.h"
-#include "braid/cli/model_source.h"
+#include "braid/cli/model_words.h"
 #include "braid/cli/out_dir.h"
 #include "braid/cli/run_checkpoint.h"
 #include "braid/cli/signals.h"
@@ -104,15 +103,14 @@ int report_stop(const StepRun& run, const StepJob& job) {
 
 int run_step(const StepOptions& options) {
   watch_stop_signals();
-  OpTable ops = standard_ops();
   options.validate();
-  if (options.form == "eval") return run_eval(ops, options);
-  StepJob job = read_job(ops, options);
+  auto machine = runtime::this_machine();
+  if (options.form == "eval") return run_eval(*machine, options);
+  StepJob job = read_job(*machine, options);
   OutDir out(options.out, job.trainer.members);
   auto resumed = find_run(out.checkpoints(), job.arguments, job.steps);
-  runtime::KernelTable kernels = runtime::cpu_kernels();
-  auto backend = open_device(job.device, job.limit_bytes, kernels);
-  train::Trainer trainer(ops, job.forward, *backend, job.trainer);
+  auto backend = machine->open(job.device, job.limit_bytes);
+  train::Trainer trainer(machine->ops(), job.forward, *backend, job.trainer);
   job.feed.bind(trainer.graph());
   out.create();
   StepRun run(job, trainer, *backend, out, resumed);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "braid/cli/step_options.h"
-#include "braid/ops/op.h"
+#include "braid/runtime/machine.h"
 
 namespace braid::cli {
 
 // Writes losses.json; the exit code.
-int run_eval(const OpTable& ops, const StepOptions& options);
+int run_eval(const runtime::Machine& machine, const StepOptions& options);
 
 }  // namespace braid::cli

@@ -8,12 +8,12 @@
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
 #include "braid/base/rng.h"
-#include "braid/cli/device.h"
 #include "braid/cli/members_file.h"
-#include "braid/cli/model_source.h"
 #include "braid/cli/plan_file.h"
 #include "braid/cli/settings.h"
 #include "braid/graph/text.h"
+#include "braid/runtime/machine.h"
+#include "braid/train/model_file.h"
 
 namespace braid::cli {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::json;
 
 int64_t read_limit(const std::string& text) {
-  if (text.empty()) return kNoLimit;
+  if (text.empty()) return runtime::kNoLimit;
   try {
     return parse_bytes(text);
   } catch (const std::invalid_argument&) {
@@ -48,17 +48,36 @@ class FileCache {
     }
     return *file;
   }
-  std::shared_ptr<const InitFile> init(const std::filesystem::path& path) {
+  std::shared_ptr<const train::InitFile> init(
+      const std::filesystem::path& path) {
     if (path.empty()) return nullptr;
     auto& file = inits_[path.string()];
-    if (!file) file = std::make_shared<InitFile>(path);
+    if (!file) file = std::make_shared<train::InitFile>(path);
     return file;
   }
 
  private:
   std::map<std::string, std::unique_ptr<io::SafetensorsFile>> inputs_;
-  std::map<std::string, std::shared_ptr<const InitFile>> inits_;
+  std::map<std::string, std::shared_ptr<const train::InitFile>> inits_;
 };
+
+std::optional<DType> float_type(const io::SafetensorsFile& file) {
+  for (const io::TensorBytes& tensor : file.tensors()) {
+    if (tensor.dtype == DType::kFloat32 || tensor.dtype == DType::kFloat64) {
+      return tensor.dtype;
+    }
+  }
+  return std::nullopt;
+}
+
+// The type of a built-in model where the inputs have no floats.
+std::optional<DType> model_dtype(const StepOptions& o,
+                                 const io::SafetensorsFile* inputs,
+                                 const train::InitFile* init) {
+  if (!o.dtype.empty()) return find_dtype(o.dtype);
+  if (!init || float_type(*inputs) || train::is_model_file(o.model)) return {};
+  return float_type(init->file());
+}
 
 // Members as the file and the command line together describe them.
 std::vector<MemberEntry> read_entries(const StepOptions& o) {
@@ -243,27 +262,25 @@ Json arguments_json(const StepJob& job) {
 
 }  // namespace
 
-bool StepJob::has_limit() const { return limit_bytes != kNoLimit; }
+bool StepJob::has_limit() const { return limit_bytes != runtime::kNoLimit; }
 
-StepJob read_job(const OpTable& ops, const StepOptions& o) {
+StepJob read_job(const runtime::Machine& machine, const StepOptions& o) {
   o.validate();
   int64_t limit_bytes = read_limit(o.memory_limit);
-  std::string device = device_name(o.device);
+  std::string device = runtime::device_name(o.device);
   passes::Optimizer optimizer = passes::make_optimizer(o.optimizer);
   std::vector<MemberEntry> entries = read_entries(o);
   FileCache files;
   std::vector<InputFile> inputs = open_inputs(entries, o, files);
   auto first_init = files.init(entries[0].init);
-  LoadedModel model =
-      load_model(ops, o.model,
-                 {.dtype = find_dtype(o.dtype),
-                  .inputs = inputs[0].file,
-                  .init = first_init ? &first_init->file() : nullptr,
-                  .micro_batches = o.accumulate,
-                  .loss = o.named_loss()});
+  train::LoadedModel model = train::load_model(
+      machine, o.model,
+      {.dtype = model_dtype(o, inputs[0].file, first_init.get()),
+       .inputs = input_types(*inputs[0].file, o.accumulate),
+       .loss = o.named_loss()});
   Graph& forward = model.graph;
   check_inputs(forward, inputs, o.accumulate,
-               "the model takes " + inputs_in_words(o.model, forward));
+               "the model takes " + train::inputs_in_words(o.model, forward));
   prepare_parameters(o, forward);
   std::vector<JobMember> members = read_values(o, forward, entries, optimizer);
   for (size_t k = 0; k < members.size(); ++k) {

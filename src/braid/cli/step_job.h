@@ -8,17 +8,18 @@
 #include <utility>
 #include <vector>
 
-#include "braid/cli/exported_model.h"
 #include "braid/cli/inputs.h"
-#include "braid/cli/model_state.h"
 #include "braid/cli/step_options.h"
+#include "braid/runtime/machine.h"
+#include "braid/train/exported_model.h"
+#include "braid/train/model_state.h"
 #include "braid/train/trainer.h"
 
 namespace braid::cli {
 
 struct JobMember {
   int64_t seed = 0;
-  std::shared_ptr<const InitFile> init = {};  // null: by the seed
+  std::shared_ptr<const train::InitFile> init = {};  // null: by the seed
   // Set after initialising, in order; later ones count.
   std::vector<std::pair<std::string, double>> values = {};
 };
@@ -26,9 +27,9 @@ struct JobMember {
 struct StepJob {
   Graph forward;
   train::TrainerOptions trainer;
-  std::vector<JobMember> members;                 // a single one for one model
-  std::shared_ptr<const FirstContents> contents;  // of a .pt2 file, or null
-  std::vector<std::string> initialised;           // patterns of --init-weights
+  std::vector<JobMember> members;  // a single one for one model
+  std::shared_ptr<const train::FirstContents> contents;  // of a .pt2 file
+  std::vector<std::string> initialised;  // patterns of --init-weights
   Feed feed;
   std::string device;
   int64_t limit_bytes = 0;
@@ -42,7 +43,7 @@ struct StepJob {
   bool has_limit() const;
 };
 
-StepJob read_job(const OpTable& ops, const StepOptions& options);
+StepJob read_job(const runtime::Machine& machine, const StepOptions& options);
 
 // Fills a new trainer's state as the members want it.
 void initialise(const StepJob& job, train::Trainer& trainer);

@@ -23,7 +23,7 @@ class GradientCollector {
   GradientCollector(const GradientCollector&) = delete;
   GradientCollector& operator=(const GradientCollector&) = delete;
 
-  const std::vector<TensorList>& lists() const { return lists_; }
+  const std::vector<train::TensorList>& lists() const { return lists_; }
 
  private:
   void collect(SlotId parameter, std::span<const std::byte> bytes) {
@@ -37,7 +37,7 @@ class GradientCollector {
   }
 
   train::Trainer& trainer_;
-  std::vector<TensorList> lists_;
+  std::vector<train::TensorList> lists_;
 };
 
 Json memory_json(const StepJob& job, const train::Trainer& trainer,
@@ -114,11 +114,13 @@ void StepRun::write_results() const {
     io::write_file_atomically(folder / "memory.json", memory);
     io::write_file_atomically(folder / "losses.json",
                               losses_json(record_.losses[k]).dump() + "\n");
-    io::write_safetensors(folder / "state.safetensors",
-                          member_state(trainer_.state(), member).tensors());
+    io::write_safetensors(
+        folder / "state.safetensors",
+        train::member_state(trainer_.state(), member).tensors());
     if (!job_.trainer.optimizer.average) continue;
-    io::write_safetensors(folder / "ema.safetensors",
-                          member_average(trainer_.state(), member).tensors());
+    io::write_safetensors(
+        folder / "ema.safetensors",
+        train::member_average(trainer_.state(), member).tensors());
   }
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "braid/graph/slot.h"
+
 namespace braid::passes {
 
 // Input: index of the micro-batch within the step, one i64 for all members.
@@ -15,9 +17,26 @@ inline constexpr const char* kSeedSlot = "counter/seed";
 inline constexpr const char* kStepSlot = "counter/step";
 inline constexpr const char* kUpdateSlot = "counter/update";
 
+// Names of one of several optimizers of a model: "hyper/generator/lr". The
+// only one has no scope.
+inline std::string scoped(std::string_view name, std::string_view scope) {
+  if (scope.empty()) return std::string(name);
+  size_t begin = name.find('/') + 1;
+  return std::string(name.substr(0, begin)) + std::string(scope) + "/" +
+         std::string(name.substr(begin));
+}
+
 // Hyper-parameters of a member: "hyper/lr", and "hyper/fc1.p" of a layer.
 inline std::string hyper_slot(std::string_view name) {
   return "hyper/" + std::string(name);
+}
+
+// "hyper/fc1.p" holds the rate of a layer that drops, "hyper/fc1.p2" that of
+// one with two rates.
+inline bool is_dropout_rate(const Slot& slot) {
+  size_t at = slot.name.rfind(".p");
+  return slot.role == Role::kHyper && at != slot.name.npos &&
+         slot.name.find_first_not_of("0123456789", at + 2) == slot.name.npos;
 }
 
 // What schedules make of a rate: "schedule/lr", which updates then read in

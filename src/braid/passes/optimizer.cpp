@@ -64,7 +64,8 @@ class UpdateBuilder {
     for (const auto& [name, value] : optimizer_.hyper) add_value(name, value);
     add_groups();
     if (optimizer_.plateau) add_plateau();
-    Var updates = counter(kUpdateSlot);
+    std::string update_slot = scoped(kUpdateSlot, optimizer_.scope);
+    Var updates = counter(update_slot);
     guard();
     for (auto [parameter, gradient] : step_.gradients) {
       graph_.continue_at(graph_.node(graph_.value(gradient).producer));
@@ -73,9 +74,9 @@ class UpdateBuilder {
     }
     leave_segments();
     for (const Product& p : products_) assign(p.slot, p.next);
-    assign(graph_.find_slot(kUpdateSlot), apply("advance", {updates, keep_}));
-    Var steps = counter(kStepSlot);
-    assign(graph_.find_slot(kStepSlot), apply("advance", {steps, Var{}}));
+    assign(graph_.find_slot(update_slot), apply("advance", {updates, keep_}));
+    advance(kStepSlot);
+    if (!optimizer_.scope.empty()) advance(scoped(kStepSlot, optimizer_.scope));
   }
 
  private:
@@ -83,6 +84,11 @@ class UpdateBuilder {
   void leave_segments() {
     graph_.set_path("");
     graph_.set_segment(kNone);
+  }
+
+  void advance(const std::string& name) {
+    Var steps = counter(name);
+    assign(graph_.find_slot(name), apply("advance", {steps, Var{}}));
   }
 
   SlotId number_slot(std::string name, double value, Role role = Role::kHyper) {
@@ -96,15 +102,17 @@ class UpdateBuilder {
   // A value that updates read. A rate is set by the user in one slot and read
   // from another, so that its base stays what it was.
   void add_value(const std::string& name, double value) {
-    SlotId slot = number_slot(hyper_slot(name), value);
+    SlotId slot =
+        number_slot(scoped(hyper_slot(name), optimizer_.scope), value);
     if (optimizer_.scheduled && is_rate(name)) {
-      slot = number_slot(schedule_slot(name), value, Role::kCounter);
+      slot = number_slot(scoped(schedule_slot(name), optimizer_.scope), value,
+                         Role::kCounter);
     }
     hyper_[name] = read(graph_, slot);
   }
 
   void add_plateau() {
-    graph_.add_slot({.name = kPlateauSlot,
+    graph_.add_slot({.name = scoped(kPlateauSlot, optimizer_.scope),
                      .dtype = DType::kFloat64,
                      .shape = {kPlateauNumbers},
                      .role = Role::kCounter,
@@ -112,7 +120,7 @@ class UpdateBuilder {
   }
 
   // The counter, made when the model did not need it before.
-  Var counter(const char* name) {
+  Var counter(const std::string& name) {
     SlotId id = graph_.find_slot(name);
     if (id == kNone) {
       id = graph_.add_slot({.name = name,
@@ -170,7 +178,7 @@ class UpdateBuilder {
     for (const Product& p : products_) {
       if (p.beta == beta && p.decay == decay) return p.before;
     }
-    std::string name = "optimizer/mu_product";
+    std::string name = scoped("optimizer/mu_product", optimizer_.scope);
     for (const std::string* part : {&beta, &decay}) {
       size_t colon = part->find(':');
       if (colon != part->npos) name += "/" + *part;

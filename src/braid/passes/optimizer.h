@@ -33,6 +33,7 @@ struct Optimizer {
                                 // keeps everything as it is
   bool scheduled = false;       // rates come from schedules: "schedule/lr"
   bool plateau = false;         // one of them watches the loss
+  std::string scope = {};       // its name where a model has several
 
   bool has(const std::string& flag) const { return flags.contains(flag); }
 };

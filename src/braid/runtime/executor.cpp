@@ -60,18 +60,52 @@ plan::WorkspaceRule measured_workspace(const OpTable& ops, Backend& backend,
   };
 }
 
+Arena::Arena(Backend& backend, int64_t on_device, int64_t on_host)
+    : device(backend, Memory::Where::kDevice, on_device, "arena of the step"),
+      host(backend, Memory::Where::kHost, on_host, "host arena of the step"),
+      device_bytes(on_device),
+      host_bytes(on_host) {}
+
 Executor::Executor(const OpTable& ops, const plan::Program& program,
                    State& state, Backend& backend, ExecutorOptions options)
     : program_(program), state_(state), backend_(backend), options_(options) {
-  check_limit(program, backend);
-  arena_ = Memory(backend, Memory::Where::kDevice, program.arena_bytes,
-                  "arena of the step");
-  host_arena_ = Memory(backend, Memory::Where::kHost, program.host_arena_bytes,
-                       "host arena of the step");
+  arena_ = options_.arena;
+  if (!arena_) {
+    check_limit(program, backend);
+    arena_ = std::make_shared<Arena>(backend, program.arena_bytes,
+                                     program.host_arena_bytes);
+  }
+  if (arena_->device_bytes < program.arena_bytes ||
+      arena_->host_bytes < program.host_arena_bytes) {
+    fail_usage("[executor] an arena of {} is too small for {}",
+               bytes_text(arena_->device_bytes),
+               bytes_text(program.arena_bytes));
+  }
+  bind_slots();
   prepare_calls(ops);
   // Nobody knows whether an operator of libtorch's may be recorded.
   for (const Node& node : program.graph.nodes()) {
     if (is_foreign(node)) options_.capture = false;
+  }
+}
+
+void Executor::bind_slots() {
+  for (size_t i = 0; i < program_.graph.slots().size(); ++i) {
+    const Slot& slot = program_.graph.slots()[i];
+    SlotId found = state_.find(slot.name);
+    if (found == kNone) {
+      fail_usage("[executor] the state has no slot '{}'", slot.name);
+    }
+    const Slot& there = state_.slots()[static_cast<size_t>(found)];
+    plan::SlotPlace place = program_.slots[i];
+    bool fits = there.dtype == slot.dtype &&
+                there.stored_shape() == slot.stored_shape() &&
+                (!place.device || state_.device(found) || !slot.bytes()) &&
+                (!place.host || state_.host(found) || !slot.bytes());
+    if (!fits) {
+      fail_usage("[executor] the state's slot '{}' is another one", slot.name);
+    }
+    slots_.push_back(found);
   }
 }
 
@@ -80,10 +114,12 @@ Executor::~Executor() { backend_.synchronize(); }
 std::byte* Executor::address(int32_t place) const {
   const plan::Allocation& a = program_.allocations[static_cast<size_t>(place)];
   switch (a.space) {
-    case Space::kArena: return arena_.data() + a.offset;
-    case Space::kHostArena: return host_arena_.data() + a.offset;
-    case Space::kDeviceSlot: return state_.device(a.slot);
-    case Space::kHostSlot: return state_.host(a.slot);
+    case Space::kArena: return arena_->device.data() + a.offset;
+    case Space::kHostArena: return arena_->host.data() + a.offset;
+    case Space::kDeviceSlot:
+      return state_.device(slots_[static_cast<size_t>(a.slot)]);
+    case Space::kHostSlot:
+      return state_.host(slots_[static_cast<size_t>(a.slot)]);
   }
   return nullptr;
 }
@@ -259,7 +295,7 @@ void Executor::add_losses() {
 void Executor::call_taps(int32_t call) {
   for (const auto& gradient : program_.gradients) {
     if (gradient.call != call) continue;
-    tap_(gradient.parameter,
+    tap_(slots_[static_cast<size_t>(gradient.parameter)],
          read_rows(operand(gradient.value, gradient.place)));
   }
 }

@@ -22,15 +22,26 @@ int threads_for(const Cost& cost, int max_threads);
 plan::WorkspaceRule measured_workspace(const OpTable& ops, Backend& backend,
                                        int threads);
 
+// Memory that the values of steps lie in. Executors that never run at the
+// same time may share one.
+struct Arena {
+  Arena(Backend& backend, int64_t device_bytes, int64_t host_bytes);
+
+  Memory device, host;
+  int64_t device_bytes = 0, host_bytes = 0;
+};
+
 struct ExecutorOptions {
   int threads = 1;      // most threads that one call may use
   bool capture = true;  // replay a recorded graph where the device can
+  std::shared_ptr<Arena> arena = {};  // null: one of its own
 };
 
 class Executor {
  public:
-  // Borrows everything. Throws the report of plan::limit_report when the
-  // arena does not fit; nothing is changed then.
+  // Borrows everything. The state has the program's slots under their names,
+  // and maybe others. Throws the report of plan::limit_report when the arena
+  // does not fit; nothing is changed then.
   Executor(const OpTable& ops, const plan::Program& program, State& state,
            Backend& backend, ExecutorOptions options = {});
   ~Executor();
@@ -50,8 +61,8 @@ class Executor {
   std::vector<std::byte> output(const std::string& name) const;
   const std::vector<double>& losses() const { return losses_; }
 
-  // Called in the next steps with each parameter's gradient, row-major on the
-  // host, right before its update.
+  // Called in the next steps with each parameter (a slot of the state) and its
+  // gradient, row-major on the host, right before its update.
   using GradientTap =
       std::function<void(SlotId parameter, std::span<const std::byte>)>;
   void tap_gradients(GradientTap tap) { tap_ = std::move(tap); }
@@ -68,6 +79,7 @@ class Executor {
     int threads = 1;
   };
 
+  void bind_slots();
   std::byte* address(int32_t place) const;
   Tensor operand(ValueId value, int32_t place) const;
   void prepare_calls(const OpTable& ops);
@@ -83,7 +95,8 @@ class Executor {
   State& state_;
   Backend& backend_;
   ExecutorOptions options_;
-  Memory arena_, host_arena_;
+  std::shared_ptr<Arena> arena_;
+  std::vector<SlotId> slots_;  // of the state, by slot of the program
   std::vector<std::unique_ptr<Workspace>> workspaces_;
   std::vector<Prepared> calls_;
   std::vector<double> losses_;

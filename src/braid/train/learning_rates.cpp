@@ -29,17 +29,19 @@ void write_all(runtime::State& state, SlotId slot,
 }  // namespace
 
 LearningRates::LearningRates(std::vector<passes::Schedule> schedules,
-                             runtime::State& state)
+                             runtime::State& state, const std::string& scope)
     : schedules_(std::move(schedules)),
       state_(state),
-      step_slot_(state.find(passes::kStepSlot)),
-      plateau_slot_(state.find(passes::kPlateauSlot)) {
-  std::string prefix = passes::schedule_slot("");
+      step_slot_(state.find(passes::scoped(passes::kStepSlot, scope))),
+      plateau_slot_(state.find(passes::scoped(passes::kPlateauSlot, scope))) {
+  std::string prefix = passes::scoped(passes::schedule_slot(""), scope);
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const std::string& name = state.slots()[i].name;
-    if (!name.starts_with(prefix) || name == passes::kPlateauSlot) continue;
-    std::string value = name.substr(prefix.size());
-    rates_.push_back({state.find(passes::hyper_slot(value)),
+    if (!name.starts_with(prefix) || static_cast<SlotId>(i) == plateau_slot_) {
+      continue;
+    }
+    std::string base = passes::hyper_slot(name.substr(prefix.size()));
+    rates_.push_back({state.find(passes::scoped(base, scope)),
                       static_cast<SlotId>(i),
                       {},
                       {}});

@@ -3,6 +3,7 @@
 // slots, too, so that a checkpoint of the State holds all of it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "braid/passes/schedule.h"
@@ -13,8 +14,9 @@ namespace braid::train {
 class LearningRates {
  public:
   // One schedule per member. Borrows the state, which has the slots that
-  // passes::Optimizer::scheduled brings.
-  LearningRates(std::vector<passes::Schedule> schedules, runtime::State& state);
+  // passes::Optimizer::scheduled brings, in the optimizer's scope.
+  LearningRates(std::vector<passes::Schedule> schedules, runtime::State& state,
+                const std::string& scope = "");
 
   void before_step();
   // The losses of the step that was taken, per member.

@@ -73,13 +73,6 @@ void check_schedules(const TrainerOptions& options) {
   for (const passes::Schedule& s : options.schedules) passes::validate(s);
 }
 
-// "hyper/fc1.p", and ".p2" of a layer with two rates.
-bool is_dropout_rate(const std::string& slot) {
-  size_t at = slot.rfind(".p");
-  return at != slot.npos &&
-         slot.find_first_not_of("0123456789", at + 2) == slot.npos;
-}
-
 // Debug builds look at every graph that a pass makes.
 void check_pass([[maybe_unused]] const Graph& graph) {
 #ifndef NDEBUG
@@ -196,7 +189,7 @@ void Trainer::set_hyper(int64_t member, const std::string& name, double value) {
     const Slot& s = state_->slots()[i];
     if (s.role != Role::kHyper) continue;
     known.push_back(s.name.substr(passes::hyper_slot("").size()));
-    if (!is_dropout_rate(s.name)) continue;
+    if (!passes::is_dropout_rate(s)) continue;
     known.push_back("dropout");
     if (name != "dropout") continue;
     write(static_cast<SlotId>(i));

@@ -1,13 +1,12 @@
-#include "braid/cli/exported_model.h"
+#include "braid/train/exported_model.h"
 
 #include <algorithm>
 
 #include "braid/base/rng.h"
 #include "braid/base/text.h"
 #include "braid/runtime/fold.h"
-#include "braid/runtime/foreign_ops.h"
 
-namespace braid::cli {
+namespace braid::train {
 namespace {
 
 // The end of an archive holds the checksums of everything in it.
@@ -19,7 +18,11 @@ uint64_t fingerprint_of(io::Bytes file) {
 
 }  // namespace
 
-void FirstContents::add(SlotId slot, std::vector<std::byte> bytes) {
+void FirstContents::add(const Slot& slot, io::pt2::SlotContent content) {
+  stored_.emplace_back(slot, std::move(content));
+}
+
+void FirstContents::add(const Slot& slot, std::vector<std::byte> bytes) {
   made_.emplace_back(slot, std::move(bytes));
 }
 
@@ -29,29 +32,31 @@ void FirstContents::keep(std::shared_ptr<const io::MappedFile> file) {
 }
 
 void FirstContents::apply(runtime::State& state, int64_t member,
-                          const std::vector<std::string>& initialised) const {
-  for (const io::pt2::SlotContent& content : stored_) {
-    const Slot& slot = state.slots()[static_cast<size_t>(content.slot)];
+                          const std::vector<std::string>& initialised,
+                          const std::string& prefix) const {
+  auto find = [&](const Slot& slot) { return state.find(prefix + slot.name); };
+  for (const auto& [slot, content] : stored_) {
     auto fits = [&](const std::string& pattern) {
       return fits_pattern(slot.name, pattern);
     };
+    if (find(slot) == kNone) continue;  // nothing reads it
     if (slot.role == Role::kParameter &&
         std::ranges::any_of(initialised, fits)) {
       continue;
     }
-    state.write_member(content.slot, member, io::pt2::packed(content, slot));
+    state.write_member(find(slot), member, io::pt2::packed(content, slot));
   }
   for (const auto& [slot, bytes] : made_) {
-    state.write_member(slot, member, bytes);
+    if (find(slot) != kNone) state.write_member(find(slot), member, bytes);
   }
 }
 
-ExportedModel load_exported(const OpTable& ops,
+ExportedModel load_exported(const runtime::Machine& machine,
                             const std::filesystem::path& path,
                             const io::pt2::ImportOptions& options) {
-  auto foreign = runtime::torch_foreign_ops();
+  const OpTable& ops = machine.ops();
   io::pt2::Imported imported =
-      io::pt2::import_pt2(ops, path, *foreign, options);
+      io::pt2::import_pt2(ops, path, machine.foreign(), options);
   std::map<SlotId, const io::pt2::SlotContent*> by_slot;
   for (const auto& content : imported.contents) {
     by_slot[content.slot] = &content;
@@ -66,11 +71,13 @@ ExportedModel load_exported(const OpTable& ops,
     if (stored == by_slot.end()) continue;
     io::pt2::SlotContent content = *stored->second;
     content.slot = static_cast<SlotId>(i);
-    contents->add(std::move(content));
+    contents->add(folded.graph.slot(content.slot), std::move(content));
   }
-  for (auto& [slot, bytes] : folded.made) contents->add(slot, std::move(bytes));
+  for (auto& [slot, bytes] : folded.made) {
+    contents->add(folded.graph.slot(slot), std::move(bytes));
+  }
   contents->keep(imported.file);
   return {std::move(folded.graph), std::move(contents)};
 }
 
-}  // namespace braid::cli
+}  // namespace braid::train

@@ -11,7 +11,7 @@
 #include "braid/io/safetensors.h"
 #include "braid/runtime/state.h"
 
-namespace braid::cli {
+namespace braid::train {
 
 // Whether a slot is part of a PyTorch state dict.
 bool is_of_model(const Slot& slot);
@@ -56,4 +56,4 @@ TensorList member_state(const runtime::State& state, int64_t member);
 // trained, and buffers, are as they are.
 TensorList member_average(const runtime::State& state, int64_t member);
 
-}  // namespace braid::cli
+}  // namespace braid::train

@@ -1,17 +1,17 @@
-#include "braid/cli/model_source.h"
+#include "braid/train/model_file.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "braid/base/error.h"
-#include "braid/graph/init.h"
+#include "braid/base/text.h"
 #include "braid/graph/text.h"
 #include "braid/models/models.h"
-#include "braid/ops/update_kinds.h"
+#include "braid/passes/eval_form.h"
 #include "braid/passes/names.h"
-#include "braid/passes/schedule.h"
+#include "braid/passes/prune.h"
 
-namespace braid::cli {
+namespace braid::train {
 namespace {
 
 using models::Model;
@@ -21,37 +21,6 @@ const Model* find_model(const std::string& text) {
     if (model.name == text.substr(0, text.find('('))) return &model;
   }
   return nullptr;
-}
-
-// "Models: mlp, lenet"
-template <class Row>
-std::string words_of(const char* title, const std::vector<Row>& rows) {
-  std::string words = fmt::format("{}:", title);
-  for (const Row& row : rows) {
-    words += fmt::format("{} {}", words.back() == ':' ? "" : ",", row.name);
-  }
-  return words;
-}
-
-// Long text goes on in another line, broken after `end`.
-std::string wrapped(std::string text, char end, const char* indent) {
-  constexpr size_t kWidth = 72;
-  for (size_t begin = 0; text.size() - begin > kWidth;) {
-    size_t at = text.rfind(end, begin + kWidth);
-    if (at == text.npos || at <= begin) break;
-    bool is_space = end == ' ';  // it gives way to the line's end
-    text.replace(is_space ? at : at + 1, is_space ? 1 : 0,
-                 fmt::format("\n{}", indent));
-    begin = at + 2;
-  }
-  return text;
-}
-
-// A signature and below it what it means.
-std::string entry_of(std::string signature, const std::string& summary) {
-  return fmt::format("\n  {}\n      {}",
-                     wrapped(std::move(signature), ',', "    "),
-                     wrapped(summary, ' ', "      "));
 }
 
 // An input as a model declares it: "x[batch, features] float".
@@ -79,38 +48,32 @@ std::vector<Declared> declared_inputs(std::string_view words) {
   return inputs;
 }
 
-int64_t micro_batch(int64_t batch, int64_t micro_batches) {
-  if (batch % micro_batches != 0) {
-    fail_usage("[inputs] a batch of {} cannot be cut into {} micro-batches",
-               batch, micro_batches);
-  }
-  return batch / micro_batches;
-}
-
-// Sizes that the input tensors tell; the first to speak counts, and what does
-// not fit together is found when the inputs are checked.
+// Sizes that the inputs tell; the first to speak counts, and what does not
+// fit together is found when the inputs are checked.
 models::Sizes told_sizes(const Model& model, const ModelHints& hints) {
   models::Sizes sizes;
-  if (!hints.inputs) return sizes;
   for (const Declared& input : declared_inputs(model.inputs)) {
-    const io::TensorBytes* tensor = hints.inputs->find(input.name);
-    if (!tensor || tensor->shape.size() != input.dims.size()) continue;
+    auto given = hints.inputs.find(input.name);
+    if (given == hints.inputs.end()) continue;
+    const Shape& shape = given->second.shape;
+    if (shape.size() != input.dims.size()) continue;
     for (size_t d = 0; d < input.dims.size(); ++d) {
-      const std::string& name = input.dims[d];
-      if (!model.has_size(name)) continue;
-      int64_t size = tensor->shape[d];
-      if (name == "batch") size = micro_batch(size, hints.micro_batches);
-      sizes.emplace(name, static_cast<double>(size));
+      if (!model.has_size(input.dims[d])) continue;
+      sizes.emplace(input.dims[d], static_cast<double>(shape[d]));
+    }
+  }
+  for (const auto& [input, classes] : hints.classes) {
+    for (const char* size : {"classes", "vocab"}) {
+      if (model.has_size(size)) sizes[size] = static_cast<double>(classes);
     }
   }
   return sizes;
 }
 
-std::optional<DType> told_dtype(const io::SafetensorsFile* file) {
-  if (!file) return std::nullopt;
-  for (const io::TensorBytes& tensor : file->tensors()) {
-    if (tensor.dtype == DType::kFloat32 || tensor.dtype == DType::kFloat64) {
-      return tensor.dtype;
+std::optional<DType> told_dtype(const ModelHints& hints) {
+  for (const auto& [name, type] : hints.inputs) {
+    if (type.dtype == DType::kFloat32 || type.dtype == DType::kFloat64) {
+      return type.dtype;
     }
   }
   return std::nullopt;
@@ -131,19 +94,20 @@ std::string with_sizes(const std::string& text, const models::Sizes& sizes) {
 
 Graph build_known(const OpTable& ops, const Model& model,
                   const std::string& text, const ModelHints& hints) {
-  DType dtype = hints.dtype.value_or(
-      told_dtype(hints.inputs)
-          .value_or(told_dtype(hints.init).value_or(DType::kFloat32)));
+  DType dtype =
+      hints.dtype.value_or(told_dtype(hints).value_or(DType::kFloat32));
   return models::build_model(ops, with_sizes(text, told_sizes(model, hints)),
                              dtype);
 }
 
+void check_no_dtype(const std::string& path, const ModelHints& hints) {
+  if (!hints.dtype) return;
+  fail_usage("[model] a dtype is for built-in models; '{}' has its own", path);
+}
+
 Graph read_graph(const OpTable& ops, const std::string& path,
                  const ModelHints& hints) {
-  if (hints.dtype) {
-    fail_usage("[model] --dtype is for built-in models; '{}' has its own",
-               path);
-  }
+  check_no_dtype(path, hints);
   io::MappedFile file(path);
   std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
                         file.bytes().size());
@@ -154,28 +118,15 @@ Graph read_graph(const OpTable& ops, const std::string& path,
   }
 }
 
-LoadedModel import_model(const OpTable& ops, const std::string& path,
-                         const ModelHints& hints) {
-  if (hints.dtype) {
-    fail_usage("[model] --dtype is for built-in models; '{}' has its own",
-               path);
-  }
-  io::pt2::ImportOptions options{.form = hints.form, .loss = hints.loss};
-  for (const io::TensorBytes& tensor : hints.inputs
-                                           ? hints.inputs->tensors()
-                                           : std::vector<io::TensorBytes>()) {
-    ValueType type{tensor.dtype, tensor.shape};
-    if (!type.shape.empty()) type.shape[0] /= hints.micro_batches;
-    options.inputs[tensor.name] = type;
-  }
-  ExportedModel model = load_exported(ops, path, options);
+LoadedModel import_model(const runtime::Machine& machine,
+                         const std::string& path, const ModelHints& hints) {
+  check_no_dtype(path, hints);
+  ExportedModel model = load_exported(machine, path,
+                                      {.form = hints.form,
+                                       .inputs = hints.inputs,
+                                       .loss = hints.loss,
+                                       .outputs = hints.outputs});
   return {std::move(model.graph), std::move(model.contents)};
-}
-
-bool is_path(const std::string& text) {
-  std::error_code ignored;
-  return text.find('/') != text.npos || text.find('.') != text.npos ||
-         std::filesystem::exists(text, ignored);
 }
 
 // A step that was printed after a later pass cannot be trained again.
@@ -200,50 +151,49 @@ void check_forward(const std::string& text, const Graph& graph) {
   }
 }
 
+// The loss and what else is wanted; a step keeps every output to its end.
+void keep_outputs(const std::string& text, Graph& graph,
+                  const std::vector<std::string>& wanted) {
+  std::vector<std::string> known;
+  for (const Output& output : graph.outputs()) known.push_back(output.name);
+  for (const std::string& name : wanted) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    fail_usage("[model] '{}' has no output '{}'\nHINT: did you mean '{}'?",
+               text, name, nearest_name(name, known));
+  }
+  std::erase_if(graph.outputs(), [&](const Output& output) {
+    return output.name != "loss" &&
+           std::ranges::find(wanted, output.name) == wanted.end();
+  });
+}
+
 }  // namespace
 
-LoadedModel load_model(const OpTable& ops, const std::string& text,
+bool is_model_file(const std::string& text) {
+  std::error_code ignored;
+  if (find_model(text)) return false;
+  return text.find('/') != text.npos || text.find('.') != text.npos ||
+         std::filesystem::exists(text, ignored);
+}
+
+LoadedModel load_model(const runtime::Machine& machine, const std::string& text,
                        const ModelHints& hints) {
-  if (text.ends_with(".pt2")) return import_model(ops, text, hints);
-  if (hints.loss || hints.form == io::pt2::Form::kEval) {
-    fail_usage("[model] --loss and --form eval are for .pt2 files");
+  const OpTable& ops = machine.ops();
+  if (text.ends_with(".pt2")) return import_model(machine, text, hints);
+  if (hints.loss) {
+    fail_usage("[model] a named loss is for .pt2 files; '{}' has its own",
+               text);
   }
   const Model* model = find_model(text);
   // An unknown word that is no file: the error names the nearest model.
   Graph graph = model ? build_known(ops, *model, text, hints)
-                : is_path(text)
+                : is_model_file(text)
                     ? read_graph(ops, text, hints)
                     : models::build_model(ops, text, DType::kFloat32);
   check_forward(text, graph);
+  keep_outputs(text, graph, hints.outputs);
+  if (hints.form == Form::kEval) graph = passes::eval_form(ops, graph);
   return {std::move(graph)};
-}
-
-std::string models_in_words() {
-  std::string words = "Models:";
-  for (const Model& model : models::all_models()) {
-    words += entry_of(models::signature_text(model), model.summary);
-  }
-  return words;
-}
-
-std::string optimizers_in_words() {
-  return words_of("Optimizers", update_kinds());
-}
-
-std::string schedules_in_words() {
-  std::string words = "Schedules, any with warmup=N,warmup_factor=0:";
-  for (const passes::ScheduleKind& kind : passes::schedule_kinds()) {
-    words += entry_of(passes::signature_text(kind), kind.summary);
-  }
-  return words;
-}
-
-std::string initialisers_in_words() {
-  std::string words = "Initialisers:";
-  for (const InitKind& kind : init_kinds()) {
-    words += entry_of(signature_text(kind), kind.summary);
-  }
-  return words;
 }
 
 std::string inputs_in_words(const std::string& text, const Graph& forward) {
@@ -259,4 +209,4 @@ std::string inputs_in_words(const std::string& text, const Graph& forward) {
   return words;
 }
 
-}  // namespace braid::cli
+}  // namespace braid::train

@@ -1,4 +1,4 @@
-#include "braid/cli/model_state.h"
+#include "braid/train/model_state.h"
 
 #include <algorithm>
 #include <set>
@@ -7,7 +7,7 @@
 #include "braid/base/rng.h"
 #include "braid/passes/names.h"
 
-namespace braid::cli {
+namespace braid::train {
 namespace {
 
 std::vector<std::string> all_names(const Slot& slot) {
@@ -136,4 +136,4 @@ TensorList member_average(const runtime::State& state, int64_t member) {
   });
 }
 
-}  // namespace braid::cli
+}  // namespace braid::train

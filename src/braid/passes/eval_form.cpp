@@ -1,0 +1,93 @@
+#include "braid/passes/eval_form.h"
+
+#include "braid/base/error.h"
+#include "braid/ops/functions.h"
+#include "braid/passes/names.h"
+#include "braid/passes/prune.h"
+
+namespace braid::passes {
+namespace {
+
+class EvalForm {
+ public:
+  EvalForm(const OpTable& ops, const Graph& from)
+      : ops_(ops), from_(from), to_(ops), map_(from.values().size(), kNone) {}
+
+  Graph make() {
+    for (const Slot& slot : from_.slots()) to_.add_slot(slot);
+    for (ValueId id : from_.inputs()) {
+      const Value& value = from_.value(id);
+      at(id) = to_.add_input(value.name, value.type);
+    }
+    for (const Node& node : from_.nodes()) {
+      if (!ops_.at(node.op).writes_slot) add(node);
+    }
+    for (const Output& output : from_.outputs()) {
+      to_.add_output(output.name, at(output.value));
+    }
+    prune(ops_, to_);
+    return std::move(to_);
+  }
+
+ private:
+  ValueId& at(ValueId id) { return map_[static_cast<size_t>(id)]; }
+
+  void add(const Node& node) {
+    to_.continue_at(node);
+    if (node.op == "dropout") {
+      at(node.outputs[0]) = at(node.inputs[0]);
+    } else if (node.op == "batch_norm") {
+      add_norm(node);
+    } else {
+      add_copy(node);
+    }
+  }
+
+  std::vector<ValueId> inputs_of(const Node& node) {
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) {
+      inputs.push_back(id == kNone ? kNone : at(id));
+      if (id == kNone || inputs.back() != kNone) continue;
+      fail_usage("[eval form] '{}'{} reads statistics of a batch", node.op,
+                 node.path.empty() ? "" : " at " + node.path);
+    }
+    return inputs;
+  }
+
+  void add_copy(const Node& node) {
+    const Node& copy = to_.node(to_.add_like(node, inputs_of(node)));
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      at(node.outputs[i]) = copy.outputs[i];
+    }
+    bool is_rate = node.op == "read" && is_dropout_rate(from_.slot(node.slot));
+    if (is_rate) {  // of ops that drop and do more than that
+      ValueId& rate = at(node.outputs[0]);
+      rate = mul_scalar({&to_, rate}, 0).id;
+    }
+  }
+
+  // Without running statistics a norm is the same in both forms.
+  void add_norm(const Node& node) {
+    bool has_running = node.inputs.size() > 4 && node.inputs[3] != kNone;
+    if (!has_running || !node.attrs.flag("training")) return add_copy(node);
+    Attrs attrs = node.attrs;
+    attrs.set("training", false);
+    const Node& norm = to_.node(to_.add(node.op, inputs_of(node), attrs));
+    for (size_t i = 0; i < norm.outputs.size(); ++i) {
+      at(node.outputs[i]) = norm.outputs[i];
+    }
+  }
+
+  const OpTable& ops_;
+  const Graph& from_;
+  Graph to_;
+  std::vector<ValueId> map_;
+};
+
+}  // namespace
+
+Graph eval_form(const OpTable& ops, const Graph& forward) {
+  return EvalForm(ops, forward).make();
+}
+
+}  // namespace braid::passes
