@@ -9,29 +9,25 @@
 #include "braid/ops/op.h"
 #include "braid/passes/optimizer.h"
 #include "braid/passes/schedule.h"
-#include "braid/runtime/executor.h"
 #include "braid/train/learning_rates.h"
+#include "braid/train/programs.h"
 
 namespace braid::train {
 
+// See ProgramOptions for what is said nothing about here.
 struct TrainerOptions {
   passes::Optimizer optimizer;
   // Of the learning rates: one per member, or none at all.
   std::vector<passes::Schedule> schedules = {};
-  int64_t members = 0;                          // 0: one model, no member axis
-  std::vector<std::string> shared_inputs = {};  // one minibatch for all
+  int64_t members = 0;
+  std::vector<std::string> shared_inputs = {};
   int64_t micro_batches = 1;
-  DType precision = DType::kFloat32;  // of the work; or bf16, see precision.h
-  plan::Plan plan = {};               // empty: everything stays on the device
-  // Try plans that take less and less device memory until one fits the
-  // device's limit. Used when `plan` is empty.
+  DType precision = DType::kFloat32;
+  plan::Plan plan = {};
   bool fit_to_limit = true;
   int threads = 1;
   bool capture = true;
 };
-
-// Names of the segments that a plan for this model decides about.
-std::vector<std::string> segment_names(const Graph& forward);
 
 class Trainer {
  public:
@@ -46,38 +42,31 @@ class Trainer {
   // those of its own step.
   void step(const runtime::Executor::Feed& feed) {
     if (rates_) rates_->before_step();
-    executor_->step(feed);
+    executor().step(feed);
     if (rates_) rates_->after_step(losses());
   }
   // Loss of the last step, per member.
-  const std::vector<double>& losses() const { return executor_->losses(); }
+  const std::vector<double>& losses() const { return programs_->executor(0).losses(); }
 
   // Sets a hyper-parameter of a member: "lr", or "dropout" for all its
   // dropout layers. Unknown names are errors. With schedules, "lr" is the base
   // that they start from.
   void set_hyper(int64_t member, const std::string& name, double value);
 
-  const Graph& graph() const { return program_->graph; }
-  const plan::Program& program() const { return *program_; }
-  const plan::Plan& plan() const { return plan_; }
-  runtime::State& state() { return *state_; }
-  runtime::Executor& executor() { return *executor_; }
+  const Graph& graph() const { return program().graph; }
+  const plan::Program& program() const { return programs_->program(0); }
+  const plan::Plan& plan() const { return programs_->plan(); }
+  runtime::State& state() { return programs_->state(); }
+  runtime::Executor& executor() { return programs_->executor(0); }
   int64_t members() const { return options_.members; }
 
  private:
-  void compile(const OpTable& ops, const passes::StepGraph& step,
-               size_t num_segments, runtime::Backend& backend);
-
   TrainerOptions options_;
-  plan::Plan plan_;
-  std::unique_ptr<plan::Program> program_;
-  std::unique_ptr<runtime::State> state_;
-  std::unique_ptr<runtime::Executor> executor_;
+  std::unique_ptr<Programs> programs_;
   std::unique_ptr<LearningRates> rates_;  // null without schedules
 };
 
-// The whole step before planning: array, precision, autodiff, accumulation,
-// optimizer, layout.
+// The whole step before planning, see programs.h.
 passes::StepGraph build_step(const OpTable& ops, Graph forward,
                              const TrainerOptions& options);
 

@@ -1,0 +1,88 @@
+// Programs: everything that runs on one model or array. Steps for several
+// batch sizes or phases, and evaluations, share one State and take turns in
+// one arena.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "braid/ops/op.h"
+#include "braid/passes/optimizer.h"
+#include "braid/passes/schedule.h"
+#include "braid/runtime/executor.h"
+
+namespace braid::train {
+
+// What one program is made from.
+struct ProgramSource {
+  Graph forward;  // has an output "loss"
+  // Of a step; without a kind the program only runs forward.
+  passes::Optimizer optimizer = {};
+  bool scheduled = false;     // the rates come from schedules,
+  bool watches_loss = false;  // one of which looks at the loss
+  int64_t micro_batches = 1;
+
+  bool learns() const { return !optimizer.kind.empty(); }
+};
+
+struct ProgramOptions {
+  int64_t members = 0;                          // 0: one model, no member axis
+  std::vector<std::string> shared_inputs = {};  // one minibatch for all
+  DType precision = DType::kFloat32;  // of the work; or bf16, see precision.h
+  plan::Plan plan = {};               // empty: everything stays on the device
+  // Try plans that take less and less device memory until one fits the
+  // device's limit. Used when `plan` is empty.
+  bool fit_to_limit = true;
+  int threads = 1;
+  bool capture = true;
+};
+
+// Names of the segments that a plan for this model decides about.
+std::vector<std::string> segment_names(const Graph& forward);
+
+// One program before planning: array, precision, autodiff, accumulation,
+// optimizer, layout.
+passes::StepGraph build_step(const OpTable& ops, ProgramSource source,
+                             const ProgramOptions& options);
+
+class Programs {
+ public:
+  // Borrows the table and the backend. A given plan is the first source's;
+  // with several sources all of them follow it where their segments agree.
+  // Throws std::runtime_error with what is missing when they do not fit the
+  // device's limit.
+  Programs(const OpTable& ops, std::vector<ProgramSource> sources,
+           runtime::Backend& backend, ProgramOptions options);
+
+  size_t size() const { return programs_.size(); }
+  const plan::Program& program(size_t index) const { return *programs_[index]; }
+  runtime::Executor& executor(size_t index) { return *executors_[index]; }
+  runtime::State& state() { return *state_; }
+  // Of the first source.
+  const plan::Plan& plan() const { return plan_; }
+  // What the device's account holds, exactly.
+  int64_t peak_bytes() const { return peak_bytes_; }
+  const ProgramOptions& options() const { return options_; }
+
+ private:
+  void compile(const OpTable& ops, const std::vector<ProgramSource>& sources,
+               runtime::Backend& backend);
+  void compile_all(const OpTable& ops,
+                   const std::vector<passes::StepGraph>& steps,
+                   const std::vector<plan::Plan>& plans,
+                   runtime::Backend& backend);
+  void merge_slots();
+  std::string report(int64_t limit_bytes) const;
+
+  ProgramOptions options_;
+  plan::Plan plan_;
+  std::vector<std::unique_ptr<plan::Program>> programs_;
+  std::vector<Slot> slots_;                  // of all programs, by name
+  std::vector<plan::SlotPlace> places_;      // where they lie
+  int64_t peak_bytes_ = 0, arena_bytes_ = 0, host_arena_bytes_ = 0;
+  std::unique_ptr<runtime::State> state_;
+  std::vector<std::unique_ptr<runtime::Executor>> executors_;
+};
+
+}  // namespace braid::train
