@@ -1,0 +1,43 @@
+// What is wrong with a configuration, gathered so that one error names all of
+// it, each with its place.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "braid/base/config/node.h"
+
+namespace braid::config {
+
+struct Problem {
+  std::string text;       // "optimizer.lr is a number, got 'fast'"
+  std::string hint = {};  // what to do, when that is known
+};
+
+class Report {
+ public:
+  // "job", "train.yaml": messages begin "[job] train.yaml line 7: ...".
+  Report(std::string who, std::string file)
+      : who_(std::move(who)), file_(std::move(file)) {}
+
+  void add(const Place& place, Problem problem);
+  bool empty() const { return entries_.empty(); }
+
+  // Throws std::invalid_argument that lists the problems by line.
+  void throw_if_any() const;
+
+ private:
+  struct Entry {
+    Place place;
+    Problem problem;
+  };
+
+  std::string place_text(const Place& place) const;
+  std::string one_text() const;
+  std::string all_text() const;
+
+  std::string who_, file_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace braid::config
