@@ -1,4 +1,4 @@
-# tests/<layer>/*.cpp -> build/tests/<layer>_tests, linked with that layer.
+# tests/<layer>/**.cpp -> build/tests/<layer>_tests, linked with that layer.
 # build/test_list.txt names what was made, for scripts/test.sh.
 find_package(GTest REQUIRED)
 
@@ -32,7 +32,7 @@ endfunction()
 
 foreach(layer IN LISTS braid_layers)
   if(NOT layer STREQUAL "runtime")  # its tests run real kernels
-    braid_add_tests(${layer} braid_${layer})
+    braid_add_tests(${layer} braid_${layer} RECURSIVE)
   endif()
 endforeach()
 if(BRAID_TORCH)

@@ -1,0 +1,81 @@
+// Datasets: samples by number, each a few tensors of fixed shape.
+//
+// Everything in this folder gives or takes a Dataset: sources.h opens one by
+// name, augment.h and cast.h wrap one, loader.h makes batches of one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "braid/base/dtype.h"
+#include "braid/base/shape.h"
+
+namespace braid::data {
+
+// One tensor of a sample. Images are `x`, f32 [C, H, W] from 0 to 1, with a
+// label `y`, i64; language models read `tokens` and `targets`, i64 [T].
+struct Field {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Shape shape;  // of one sample
+  // Labels and tokens lie in [0, classes); 0: unknown, or not a class.
+  int64_t classes = 0;
+
+  bool operator==(const Field&) const = default;
+};
+
+// Bytes of one sample.
+size_t sample_bytes(const Field& field);
+
+// "x f32 [1, 28, 28]"
+std::string field_text(const Field& field);
+
+// What random transforms of a sample are drawn from, besides its number.
+struct Draw {
+  int64_t seed = 0;
+  int64_t epoch = 0;
+};
+
+// Samples 0 to size() - 1. A dataset never changes, and all of it may be used
+// by many threads at once; it is shared as shared_ptr<const Dataset>.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  Dataset(const Dataset&) = delete;
+  Dataset& operator=(const Dataset&) = delete;
+
+  // Writes the bytes of one sample, field f row-major to out[f], which has
+  // room for sample_bytes(fields()[f]) and is aligned to the element. May
+  // block on the disk.
+  virtual void read(int64_t index, const Draw& draw,
+                    std::span<std::byte* const> out) const = 0;
+
+  const std::vector<Field>& fields() const { return fields_; }
+  int64_t size() const { return size_; }  // 1 or more
+  const std::string& name() const { return name_; }
+
+  // The number of the field of that name.
+  std::optional<size_t> find_field(std::string_view field) const;
+
+ protected:
+  // `name` stands for the dataset in errors; zero samples are one.
+  Dataset(std::string name, std::vector<Field> fields, int64_t size);
+
+ private:
+  std::string name_;
+  std::vector<Field> fields_;
+  int64_t size_;
+};
+
+using DatasetPtr = std::shared_ptr<const Dataset>;
+
+// The first `limit` samples of `whole`, or all of it when it has no more.
+DatasetPtr first_samples(DatasetPtr whole, int64_t limit);
+
+}  // namespace braid::data

@@ -1,0 +1,28 @@
+#include "braid/io/data/order.h"
+
+#include <numeric>
+#include <utility>
+
+#include "braid/io/data/sample_random.h"
+
+namespace braid::data {
+
+int64_t Order::index(int64_t epoch, int64_t i) {
+  if (!shuffle_) return i;
+  if (epoch != epoch_) shuffle(epoch);
+  return places_[static_cast<size_t>(i)];
+}
+
+// Fisher and Yates, from the end.
+void Order::shuffle(int64_t epoch) {
+  places_.resize(static_cast<size_t>(size_));
+  std::iota(places_.begin(), places_.end(), 0);
+  SampleRandom random(seed_, "shuffle", epoch);
+  for (size_t last = places_.size(); last-- > 1;) {
+    auto other = random.below(static_cast<int64_t>(last) + 1);
+    std::swap(places_[last], places_[static_cast<size_t>(other)]);
+  }
+  epoch_ = epoch;
+}
+
+}  // namespace braid::data
