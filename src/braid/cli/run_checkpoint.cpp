@@ -102,7 +102,8 @@ void tidy_checkpoints(const std::filesystem::path& root) {
 std::optional<io::CheckpointDir> find_run(const std::filesystem::path& root,
                                           const Json& arguments,
                                           int64_t steps) {
-  auto checkpoint = io::newest_complete(root);
+  auto [checkpoint, warnings] = io::newest_complete(root);
+  for (const std::string& text : warnings) fmt::print(stderr, "{}\n", text);
   if (!checkpoint) return std::nullopt;
   Json meta = checkpoint->meta();
   if (!meta.is_object() || !meta.contains("arguments")) {

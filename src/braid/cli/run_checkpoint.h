@@ -28,8 +28,9 @@ void save_run(const std::filesystem::path& root, const runtime::State& state,
 // Deletes all but the last two checkpoints, and what killed runs left.
 void tidy_checkpoints(const std::filesystem::path& root);
 
-// The newest complete checkpoint; nothing when there is none. Throws when it
-// was made by other arguments, or lies beyond `steps`.
+// The newest complete checkpoint; nothing when there is none. Damaged ones are
+// named on stderr. Throws when it was made by other arguments, or lies beyond
+// `steps`.
 std::optional<io::CheckpointDir> find_run(const std::filesystem::path& root,
                                           const nlohmann::json& arguments,
                                           int64_t steps);

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "braid/base/error.h"
+#include "braid/io/checkpoint_marker.h"
 #include "braid/io/file.h"
 
 namespace braid::io {
@@ -22,7 +23,6 @@ using Json = nlohmann::json;
 constexpr std::string_view kStepPrefix = "step-";
 constexpr std::string_view kTemporaryPrefix = ".tmp-step-";
 constexpr std::string_view kTrashPrefix = ".trash-step-";
-constexpr std::string_view kMarkerName = "COMPLETE";
 constexpr std::string_view kMetaName = "meta.json";
 
 [[noreturn]] void fail_at(std::string_view what, const fs::path& path,
@@ -130,58 +130,8 @@ bool path_exists(const fs::path& path) {
   return fs::exists(status);
 }
 
-// Nothing when there is no such regular file.
-std::optional<uintmax_t> bytes_of(const fs::path& path) {
-  std::error_code error;
-  bool regular = fs::is_regular_file(path, error);
-  uintmax_t bytes = regular ? fs::file_size(path, error) : 0;
-  if (error && !is_missing(error)) fail_at("cannot read", path, error);
-  return regular && !error ? std::optional(bytes) : std::nullopt;
-}
-
-Json parse_json(Bytes bytes) {
-  auto begin = reinterpret_cast<const char*>(bytes.data());
-  return Json::parse(begin, begin + bytes.size(), nullptr, false);
-}
-
-std::string json_text(const Json& json) {
-  try {
-    return json.dump(2) + "\n";
-  } catch (const Json::exception&) {
-    fail_usage("[checkpoint.save] names and meta data must be UTF-8");
-  }
-}
-
-std::string marker_text(const fs::path& directory,
-                        const std::vector<std::string>& names) {
-  Json list = Json::array();
-  for (const std::string& name : names) {
-    list.push_back(
-        {{"name", name}, {"bytes", fs::file_size(directory / name)}});
-  }
-  return json_text(list);
-}
-
-// Whether an entry of the marker describes a file that is there in full.
-bool is_present(const fs::path& directory, const Json& entry) {
-  if (!entry.is_object() || !entry.contains("name") ||
-      !entry.contains("bytes") || !entry["name"].is_string() ||
-      !entry["bytes"].is_number_unsigned()) {
-    return false;
-  }
-  std::string name = entry["name"];
-  return bytes_of(directory / name) == entry["bytes"].get<uintmax_t>();
-}
-
 bool is_complete(const fs::path& directory) {
-  std::optional<MappedFile> marker =
-      MappedFile::open_if_exists(directory / kMarkerName);
-  if (!marker) return false;
-  Json list = parse_json(marker->bytes());
-  return list.is_array() && !list.empty() &&
-         std::ranges::all_of(list, [&](const Json& entry) {
-           return is_present(directory, entry);
-         });
+  return damage_of(directory).empty();
 }
 
 // Out of sight in one step, then gone.
@@ -242,14 +192,15 @@ void create_root(const fs::path& root) {
 void fill_directory(const fs::path& directory,
                     const std::vector<CheckpointFile>& files,
                     const std::string& meta) {
-  std::vector<std::string> names;
+  std::vector<MarkedFile> written;
   for (const CheckpointFile& file : files) {
-    names.push_back(file_name(file.name));
-    write_safetensors(directory / names.back(), file.tensors);
+    std::string name = file_name(file.name);
+    FileSum sum = write_safetensors(directory / name, file.tensors);
+    written.push_back({name, sum});
   }
-  names.emplace_back(kMetaName);
-  write_file_atomically(directory / kMetaName, meta);
-  write_file_atomically(directory / kMarkerName, marker_text(directory, names));
+  FileSum sum = write_file_atomically(directory / kMetaName, meta);
+  written.push_back({std::string(kMetaName), sum});
+  write_marker(directory, written);
 }
 
 }  // namespace
@@ -283,12 +234,20 @@ void save_checkpoint(const fs::path& root, int64_t step,
   sync_directory(root);
 }
 
-std::optional<CheckpointDir> newest_complete(const fs::path& root) {
+NewestCheckpoint newest_complete(const fs::path& root) {
+  NewestCheckpoint result;
   for (int64_t step : list_steps_newest_first(root)) {
     fs::path path = step_path(root, step);
-    if (is_complete(path)) return CheckpointDir{step, path};
+    std::string damage = damage_of(path);
+    if (damage.empty()) {
+      result.checkpoint = {step, path};
+      break;
+    }
+    result.warnings.push_back(
+        fmt::format("[checkpoint] '{}' is damaged and not used: {}",
+                    path.string(), damage));
   }
-  return std::nullopt;
+  return result;
 }
 
 void remove_litter(const fs::path& root) {
@@ -297,15 +256,17 @@ void remove_litter(const fs::path& root) {
   }
 }
 
-void keep_last(const fs::path& root, int64_t count) {
+void keep_last(const fs::path& root, int64_t count, std::optional<int64_t> best,
+               std::span<const int64_t> trusted) {
   if (count < 1) {
     fail_usage("[checkpoint.keep_last] cannot keep {} checkpoints", count);
   }
   std::vector<int64_t> old_steps;
   for (int64_t step : list_steps_newest_first(root)) {
     if (count == 0) {
-      old_steps.push_back(step);
-    } else if (is_complete(step_path(root, step))) {
+      if (step != best) old_steps.push_back(step);
+    } else if (std::ranges::count(trusted, step) > 0 ||
+               is_complete(step_path(root, step))) {
       --count;
     }
   }

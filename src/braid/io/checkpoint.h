@@ -2,7 +2,7 @@
 //
 //   root/step-1200/model.safetensors   one file per name given
 //                  meta.json           whatever the caller needs to go on
-//                  COMPLETE            names and sizes of the files, last
+//                  COMPLETE            names and sums of the files, last
 //
 // A checkpoint is built in root/.tmp-step-N-<pid>, brought to the disk and
 // renamed, so a crash at any moment leaves the earlier ones untouched. What
@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,15 +47,27 @@ void save_checkpoint(const std::filesystem::path& root, int64_t step,
                      const std::vector<CheckpointFile>& files,
                      const nlohmann::json& meta);
 
-// The complete checkpoint with the highest step whose files have the sizes
-// written down; nothing when there is none or no root. Throws when the root
-// or a marker cannot be read: that is not the same as having no checkpoint.
-std::optional<CheckpointDir> newest_complete(const std::filesystem::path& root);
+// What a search for a checkpoint gave.
+struct NewestCheckpoint {
+  std::optional<CheckpointDir> checkpoint;
+  // One line for each newer step that is damaged, to be shown to the user.
+  std::vector<std::string> warnings;
+};
+
+// The complete checkpoint with the highest step whose files have the content
+// that was written: all their bytes are read. Damaged ones are passed over
+// with a warning. No checkpoint when there is none or no root. Throws when
+// something may not be read: that is not the same as having no checkpoint.
+NewestCheckpoint newest_complete(const std::filesystem::path& root);
 
 // Deletes what killed processes and earlier failures of this one left behind.
 void remove_litter(const std::filesystem::path& root);
 
-// Deletes all steps before the last `count` complete ones.
-void keep_last(const std::filesystem::path& root, int64_t count);
+// Deletes all steps before the last `count` complete ones, oldest first; the
+// step `best` stays in any case. Whether a step is complete is found by reading
+// its files, unless it is among `trusted`: steps that the caller knows to be.
+void keep_last(const std::filesystem::path& root, int64_t count,
+               std::optional<int64_t> best = std::nullopt,
+               std::span<const int64_t> trusted = {});
 
 }  // namespace braid::io

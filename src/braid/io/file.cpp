@@ -10,13 +10,17 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "braid/base/error.h"
+#include "braid/io/crc32.h"
 
 namespace braid::io {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kReadBytes = 1 << 20;
 
 class Descriptor {
  public:
@@ -88,6 +92,23 @@ Bytes map_bytes(const Descriptor& file, const fs::path& path) {
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) fail_read(path, errno);
   return {static_cast<const std::byte*>(data), size};
+}
+
+bool is_regular(const Descriptor& file, const fs::path& path) {
+  struct stat info;
+  if (::fstat(file.get(), &info) != 0) fail_read(path, errno);
+  return S_ISREG(info.st_mode);
+}
+
+// How many bytes came: none at the end, -1 after an error.
+ssize_t read_some(const Descriptor& file, std::span<std::byte> buffer) {
+  return retry_interrupted(
+      [&] { return ::read(file.get(), buffer.data(), buffer.size()); });
+}
+
+void add_piece(FileSum& sum, Bytes piece) {
+  sum.bytes += piece.size();
+  sum.crc32 = crc32(piece, sum.crc32);
 }
 
 // O_NONBLOCK: opening a pipe by mistake must not hang.
@@ -176,17 +197,41 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 MappedFile::~MappedFile() { unmap(bytes_); }
 
-void write_file_atomically(const fs::path& path,
-                           std::span<const Bytes> pieces) {
+FileSum write_file_atomically(const fs::path& path,
+                              std::span<const Bytes> pieces) {
   TemporaryFile file(path);
-  for (Bytes piece : pieces) file.write(piece);
+  FileSum sum;
+  for (Bytes piece : pieces) {
+    file.write(piece);
+    add_piece(sum, piece);
+  }
   file.move_to_target();
   sync_directory(directory_of(path));
+  return sum;
 }
 
-void write_file_atomically(const fs::path& path, std::string_view text) {
+FileSum write_file_atomically(const fs::path& path, std::string_view text) {
   Bytes piece = std::as_bytes(std::span(text));
-  write_file_atomically(path, std::span(&piece, 1));
+  return write_file_atomically(path, std::span(&piece, 1));
+}
+
+// Not through a mapping: a bad place of the disk would end the process there.
+std::optional<FileSum> sum_file(const fs::path& path) {
+  Descriptor file = open_to_read(path);
+  if (!file.valid()) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    fail_read(path, errno);
+  }
+  if (!is_regular(file, path)) return std::nullopt;
+  std::vector<std::byte> buffer(kReadBytes);
+  FileSum sum;
+  ssize_t count = 0;
+  while ((count = read_some(file, buffer)) > 0) {
+    add_piece(sum, Bytes(buffer).first(static_cast<size_t>(count)));
+  }
+  if (count == 0) return sum;
+  if (errno == EIO) return std::nullopt;
+  fail_read(path, errno);
 }
 
 void sync_directory(const fs::path& directory) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -39,12 +40,24 @@ class MappedFile {
   Bytes bytes_;
 };
 
+// By what a content is known again.
+struct FileSum {
+  uint64_t bytes = 0;
+  uint32_t crc32 = 0;
+  bool operator==(const FileSum&) const = default;
+};
+
 // Replaces or creates the file with the pieces one after the other. Blocks
-// until the content and the name are on the disk.
-void write_file_atomically(const std::filesystem::path& path,
-                           std::span<const Bytes> pieces);
-void write_file_atomically(const std::filesystem::path& path,
-                           std::string_view text);
+// until the content and the name are on the disk. Returns the sum of what was
+// given, whatever the disk made of it.
+FileSum write_file_atomically(const std::filesystem::path& path,
+                              std::span<const Bytes> pieces);
+FileSum write_file_atomically(const std::filesystem::path& path,
+                              std::string_view text);
+
+// Reads the whole file; blocks. Nothing when there is no such regular file or
+// the disk has lost a part of it; throws when it may not be read.
+std::optional<FileSum> sum_file(const std::filesystem::path& path);
 
 // Blocks until the names in the directory are on the disk.
 void sync_directory(const std::filesystem::path& directory);

@@ -396,9 +396,9 @@ const TensorBytes* SafetensorsFile::find(std::string_view name) const {
   return found == index_.end() ? nullptr : &tensors()[found->second];
 }
 
-void write_safetensors(const std::filesystem::path& path,
-                       std::span<const TensorBytes> tensors,
-                       const Metadata& metadata) {
+FileSum write_safetensors(const std::filesystem::path& path,
+                          std::span<const TensorBytes> tensors,
+                          const Metadata& metadata) {
   std::string header = header_text(tensors, metadata);
   uint64_t length = header.size();
   if (length > kMaxHeaderBytes) {
@@ -408,7 +408,7 @@ void write_safetensors(const std::filesystem::path& path,
   std::vector<Bytes> pieces = {std::as_bytes(std::span(&length, 1)),
                                std::as_bytes(std::span(header))};
   for (const TensorBytes& tensor : tensors) pieces.push_back(tensor.bytes);
-  write_file_atomically(path, pieces);
+  return write_file_atomically(path, pieces);
 }
 
 }  // namespace braid::io

@@ -68,9 +68,9 @@ class SafetensorsFile {
 };
 
 // Writes the tensors in the order given, all or nothing; blocks until they
-// are on the disk. Equal input gives equal bytes.
-void write_safetensors(const std::filesystem::path& path,
-                       std::span<const TensorBytes> tensors,
-                       const Metadata& metadata = {});
+// are on the disk. Equal input gives equal bytes, whose sum is returned.
+FileSum write_safetensors(const std::filesystem::path& path,
+                          std::span<const TensorBytes> tensors,
+                          const Metadata& metadata = {});
 
 }  // namespace braid::io

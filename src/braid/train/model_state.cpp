@@ -110,20 +110,6 @@ uint64_t InitFile::fingerprint() const {
   return sum;
 }
 
-void TensorList::add(const std::string& name, DType dtype, Shape shape,
-                     std::vector<std::byte> bytes) {
-  storage_.push_back(std::move(bytes));
-  tensors_.push_back({name, dtype, std::move(shape), storage_.back()});
-}
-
-void TensorList::add_slot(const Slot& slot, Shape shape,
-                          std::vector<std::byte> bytes) {
-  storage_.push_back(std::move(bytes));
-  for (const std::string& name : all_names(slot)) {
-    tensors_.push_back({name, slot.dtype, shape, storage_.back()});
-  }
-}
-
 TensorList member_state(const runtime::State& state, int64_t member) {
   return collect(state, member, [](SlotId slot) { return slot; });
 }

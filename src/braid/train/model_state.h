@@ -2,16 +2,18 @@
 // files, by PyTorch names; a tied tensor stands there under each of its names.
 #pragma once
 
-#include <deque>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "braid/graph/graph.h"
 #include "braid/io/safetensors.h"
+#include "braid/io/tensor_list.h"
 #include "braid/runtime/state.h"
 
 namespace braid::train {
+
+using io::TensorList;
 
 // Whether a slot is part of a PyTorch state dict.
 bool is_of_model(const Slot& slot);
@@ -33,20 +35,6 @@ class InitFile {
  private:
   std::string name_;
   io::SafetensorsFile file_;
-};
-
-// Tensors together with their bytes, ready to be written.
-class TensorList {
- public:
-  void add(const std::string& name, DType dtype, Shape shape,
-           std::vector<std::byte> bytes);
-  // The same bytes under all names of a slot.
-  void add_slot(const Slot& slot, Shape shape, std::vector<std::byte> bytes);
-  const std::vector<io::TensorBytes>& tensors() const { return tensors_; }
-
- private:
-  std::deque<std::vector<std::byte>> storage_;
-  std::vector<io::TensorBytes> tensors_;
 };
 
 // Parameters and buffers of one member.

@@ -1,0 +1,61 @@
+// CheckpointWriter: saves checkpoints in the background, so that training
+// stops no longer than the copy to host memory takes.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <future>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "braid/io/tensor_list.h"
+
+namespace braid::io {
+
+// A file of a checkpoint together with its content.
+struct OwnedCheckpointFile {
+  std::string name;  // without directory and extension: "model"
+  TensorList tensors;
+};
+
+// Owns the root's checkpoints while it lives: nothing else may write there.
+// All calls but saved_step() must come from one thread.
+class CheckpointWriter {
+ public:
+  // Keeps the last `keep` checkpoints and the best. Touches nothing yet.
+  CheckpointWriter(std::filesystem::path root, int64_t keep);
+  // Waits for what is being written. Its failure is not reported any more:
+  // call finish() to hear of it.
+  ~CheckpointWriter() = default;
+  CheckpointWriter(const CheckpointWriter&) = delete;
+  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
+
+  // Takes the files and begins to write root/step-N, then deletes old steps
+  // other than `best`. Waits while the save before is still being written; if
+  // that one failed, throws its error, and nothing was taken or begun: the
+  // same call may be made again. See save_checkpoint().
+  void save(int64_t step, std::vector<OwnedCheckpointFile>&& files,
+            const nlohmann::json& meta,
+            std::optional<int64_t> best = std::nullopt);
+
+  // Waits until nothing is being written; throws the error of the last save.
+  void finish();
+
+  // The newest step that is on the disk by this writer. Thread-safe.
+  std::optional<int64_t> saved_step() const;
+
+ private:
+  struct Work;
+  void write(const Work& work);
+
+  std::filesystem::path root_;
+  int64_t keep_;
+  std::vector<int64_t> written_;  // complete, as we wrote them
+  std::atomic<int64_t> saved_step_ = -1;
+  // The last: its destruction waits for a thread that uses all the others.
+  std::future<void> pending_;
+};
+
+}  // namespace braid::io
