@@ -96,6 +96,7 @@ Graph build_bert(const OpTable& ops, DType dtype, const Sizes& sizes) {
   Var x = encoded(tokens, types, mask, dtype, size);
   x = scores(x, size("vocab"));
   graph.add_output("loss", cross_entropy(x, targets).id);
+  graph.add_output("logits", x.id);
   return graph;
 }
 

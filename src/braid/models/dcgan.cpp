@@ -67,6 +67,7 @@ Graph build_generator(const OpTable& ops, DType dtype, const Sizes& sizes) {
   Var image = generate(z, size("channels"), side, size("width"));
   Var shares = mul_scalar(add_scalar(image, 1), 0.5);
   graph.add_output("loss", binary_cross_entropy(shares, x).id);
+  graph.add_output("image", image.id);
   return graph;
 }
 
@@ -78,6 +79,7 @@ Graph build_discriminator(const OpTable& ops, DType dtype, const Sizes& sizes) {
   Var y = input(graph, "y", {dtype, {batch}});
   Var real = discriminate(x, side, size("width"));
   graph.add_output("loss", binary_cross_entropy(real, y).id);
+  graph.add_output("real", real.id);
   return graph;
 }
 

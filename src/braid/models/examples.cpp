@@ -34,6 +34,7 @@ Graph build_resblock(const OpTable& ops, DType dtype, const Sizes& sizes) {
   x = dropout(x, size.number("dropout"), "drop");
   x = linear(mean(x, {2, 3}), size("classes"), "head");
   graph.add_output("loss", cross_entropy(x, y).id);
+  graph.add_output("logits", x.id);
   return graph;
 }
 
@@ -68,6 +69,7 @@ Graph build_transformer(const OpTable& ops, DType dtype, const Sizes& sizes) {
   }
   h = linear(layer_norm(h, "ln"), size("vocab"), "head", {.bias = false});
   graph.add_output("loss", cross_entropy(h, y).id);
+  graph.add_output("logits", h.id);
   return graph;
 }
 

@@ -82,6 +82,7 @@ Graph build_gpt2(const OpTable& ops, DType dtype, const Sizes& sizes) {
   Var w = tied(graph, "transformer.wte.weight", "lm_head.weight");
   x = braid::linear(x, w, {});
   graph.add_output("loss", cross_entropy(x, targets).id);
+  graph.add_output("logits", x.id);
   return graph;
 }
 

@@ -21,6 +21,7 @@ Graph build_lenet(const OpTable& ops, DType dtype, const Sizes& sizes) {
   x = relu(linear(x, 84, "fc2"));
   x = linear(x, size("classes"), "fc3");
   graph.add_output("loss", cross_entropy(x, y).id);
+  graph.add_output("logits", x.id);
   return graph;
 }
 

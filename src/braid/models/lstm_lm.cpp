@@ -39,6 +39,7 @@ Graph build_lm(const OpTable& ops, DType dtype, const Sizes& sizes) {
            {.layers = size("layers"), .dropout = p, .begin = kBegin});
   x = scores(dropout(x, p, "drop"), size);
   graph.add_output("loss", cross_entropy(x, targets).id);
+  graph.add_output("logits", x.id);
   return graph;
 }
 

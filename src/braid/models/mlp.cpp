@@ -17,6 +17,7 @@ Graph build_mlp(const OpTable& ops, DType dtype, const Sizes& sizes) {
   }
   x = linear(x, size("classes"), "head");
   graph.add_output("loss", cross_entropy(x, y).id);
+  graph.add_output("logits", x.id);
   return graph;
 }
 

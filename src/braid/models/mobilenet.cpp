@@ -107,6 +107,7 @@ Graph build_large(const OpTable& ops, DType dtype, const Sizes& sizes) {
   x = hardswish(conv_norm(x, {6 * x.dim(1), 1, 1, 1}, next()));
   x = classifier(flatten(adaptive_avg_pool2d(x, {1, 1})), size);
   graph.add_output("loss", cross_entropy(x, y).id);
+  graph.add_output("logits", x.id);
   return graph;
 }
 

@@ -108,8 +108,8 @@ const std::vector<Model>& all_models() {
 
 bool is_model(std::string_view text) { return find_model(name_part(text)); }
 
-Graph build_model(const OpTable& ops, std::string_view text, DType dtype,
-                  const Sizes& sizes) {
+Graph build_with_outputs(const OpTable& ops, std::string_view text, DType dtype,
+                         const Sizes& sizes) {
   const Model* model = find_model(name_part(text));
   if (!model) {
     std::vector<std::string> known;
@@ -121,6 +121,13 @@ Graph build_model(const OpTable& ops, std::string_view text, DType dtype,
   read_sizes(text.substr(name_part(text).size()), *model, all);
   for (const auto& [key, value] : sizes) set_size(*model, all, key, value);
   return model->build(ops, dtype, all);
+}
+
+Graph build_model(const OpTable& ops, std::string_view name, DType dtype,
+                  const Sizes& sizes) {
+  Graph graph = build_with_outputs(ops, name, dtype, sizes);
+  graph.outputs().resize(1);
+  return graph;
 }
 
 std::string signature_text(const Model& model) {

@@ -46,10 +46,15 @@ struct Model {
 
 const std::vector<Model>& all_models();
 
-// A model by name, with sizes: "mlp" or "mlp(hidden=64,classes=4)". Unknown
+// A model by name, with sizes, and its loss as the only output: "mlp" or "mlp(hidden=64,classes=4)". Unknown
 // names and sizes are errors that name the nearest known one.
 Graph build_model(const OpTable& ops, std::string_view name, DType dtype,
                   const Sizes& sizes = {});
+
+// The same with the outputs that the loss is made from, such as "logits",
+// after the loss.
+Graph build_with_outputs(const OpTable& ops, std::string_view name, DType dtype,
+                         const Sizes& sizes = {});
 
 // Whether `text` names a built-in model (with or without sizes).
 bool is_model(std::string_view text);

@@ -69,6 +69,7 @@ void add_loss(Graph& graph, Var logits, Var y, Var penalty, double weight) {
   Var loss = cross_entropy(logits, y);
   if (penalty) loss = add(loss, mul_scalar(penalty, weight));
   graph.add_output("loss", loss.id);
+  graph.add_output("logits", logits.id);
 }
 
 Var points_input(Graph& graph, DType dtype, const SizeReader& size) {

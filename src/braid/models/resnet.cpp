@@ -69,6 +69,7 @@ Graph build(const OpTable& ops, DType dtype, const Sizes& sizes,
   }
   x = linear(mean(x, {2, 3}), size("classes"), "fc");
   graph.add_output("loss", cross_entropy(x, y).id);
+  graph.add_output("logits", x.id);
   return graph;
 }
 

@@ -52,7 +52,9 @@ Graph build_lm(const OpTable& ops, DType dtype, const Sizes& sizes) {
     PathScope scope(graph, fmt::format("layers.{}", i));
     x = decoder_layer(x, size("heads"), feed_of(size), size.number("dropout"));
   }
-  graph.add_output("loss", cross_entropy(scores(x, size), targets).id);
+  Var logits = scores(x, size);
+  graph.add_output("loss", cross_entropy(logits, targets).id);
+  graph.add_output("logits", logits.id);
   return graph;
 }
 

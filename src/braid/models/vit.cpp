@@ -74,6 +74,7 @@ Graph build_vit(const OpTable& ops, DType dtype, const Sizes& sizes) {
   x = linear(select(x, 1, 0), size("classes"), "heads.head",
              {.begin = {.weight = kZero, .bias = kZero}});
   graph.add_output("loss", cross_entropy(x, y).id);
+  graph.add_output("logits", x.id);
   return graph;
 }
 

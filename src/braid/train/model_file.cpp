@@ -96,8 +96,8 @@ Graph build_known(const OpTable& ops, const Model& model,
                   const std::string& text, const ModelHints& hints) {
   DType dtype =
       hints.dtype.value_or(told_dtype(hints).value_or(DType::kFloat32));
-  return models::build_model(ops, with_sizes(text, told_sizes(model, hints)),
-                             dtype);
+  return models::build_with_outputs(
+      ops, with_sizes(text, told_sizes(model, hints)), dtype);
 }
 
 void check_no_dtype(const std::string& path, const ModelHints& hints) {

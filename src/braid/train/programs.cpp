@@ -124,9 +124,9 @@ passes::StepGraph build_step(const OpTable& ops, ProgramSource source,
   forward =
       passes::lower_precision(ops, forward, {.compute = options.precision});
   check_pass(forward);
-  passes::StepGraph step =
-      source.learns() ? add_backward(ops, std::move(forward), source)
-                      : passes::StepGraph{std::move(forward)};
+  passes::StepGraph step = source.learns()
+                               ? add_backward(ops, std::move(forward), source)
+                               : passes::StepGraph{std::move(forward)};
   step = passes::layout(ops, step);
   check_pass(step.graph);
   return step;

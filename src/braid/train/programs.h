@@ -78,8 +78,8 @@ class Programs {
   ProgramOptions options_;
   plan::Plan plan_;
   std::vector<std::unique_ptr<plan::Program>> programs_;
-  std::vector<Slot> slots_;                  // of all programs, by name
-  std::vector<plan::SlotPlace> places_;      // where they lie
+  std::vector<Slot> slots_;              // of all programs, by name
+  std::vector<plan::SlotPlace> places_;  // where they lie
   int64_t peak_bytes_ = 0, arena_bytes_ = 0, host_arena_bytes_ = 0;
   std::unique_ptr<runtime::State> state_;
   std::vector<std::unique_ptr<runtime::Executor>> executors_;

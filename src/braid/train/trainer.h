@@ -46,7 +46,9 @@ class Trainer {
     if (rates_) rates_->after_step(losses());
   }
   // Loss of the last step, per member.
-  const std::vector<double>& losses() const { return programs_->executor(0).losses(); }
+  const std::vector<double>& losses() const {
+    return programs_->executor(0).losses();
+  }
 
   // Sets a hyper-parameter of a member: "lr", or "dropout" for all its
   // dropout layers. Unknown names are errors. With schedules, "lr" is the base

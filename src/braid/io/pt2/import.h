@@ -18,7 +18,7 @@ namespace braid::io::pt2 {
 
 // A loss over an output of the model and a further input.
 struct NamedLoss {
-  std::string kind;    // "cross_entropy", "mse", "l1", "bce_with_logits", "nll"
+  std::string kind;    // see ops/named_losses.h
   std::string output;  // a name or a number; empty: the first output
   std::string target;  // the further input
 };

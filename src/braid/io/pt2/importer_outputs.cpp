@@ -2,6 +2,7 @@
 #include "braid/base/error.h"
 #include "braid/base/text.h"
 #include "braid/io/pt2/importer.h"
+#include "braid/ops/named_losses.h"
 
 namespace braid::io::pt2 {
 namespace {
@@ -75,17 +76,7 @@ Var Importer::named_loss(const NamedLoss& loss) {
   }
   Var y = output_value(loss.output);
   Var target = input(graph_, loss.target, given->second);
-  if (loss.kind == "cross_entropy") return cross_entropy_loss(y, target);
-  if (loss.kind == "nll") return nll_loss(y, target);
-  if (is_floating(target.dtype())) target = cast(target, y.dtype());
-  if (loss.kind == "mse") return mse_loss(y, target);
-  if (loss.kind == "l1") return l1_loss(y, target);
-  if (loss.kind == "bce_with_logits") {
-    return binary_cross_entropy_with_logits(y, target);
-  }
-  fail_usage("unknown loss '{}'\nHINT: did you mean '{}'?", loss.kind,
-             nearest_name(loss.kind, {"cross_entropy", "nll", "mse", "l1",
-                                      "bce_with_logits"}));
+  return parse_loss(loss.kind)(y, target);
 }
 
 void Importer::add_outputs() {
