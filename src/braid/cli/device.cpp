@@ -1,7 +1,7 @@
 #include "braid/cli/device.h"
 
 #include "braid/base/error.h"
-#include "braid/cli/numbers.h"
+#include "braid/base/numbers.h"
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/kernels/cuda_backend.h"
 
