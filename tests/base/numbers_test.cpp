@@ -44,13 +44,13 @@ TEST(Numbers, FlagsAreTrueOrFalse) {
 }
 
 TEST(Numbers, AreWrittenAsShortAsTheyReadBack) {
-  EXPECT_EQ(number_text(0.1), "0.1");
-  EXPECT_EQ(number_text(3), "3");
-  EXPECT_EQ(number_text(1e-8), "1.0e-08");
-  EXPECT_EQ(number_text(1.5e-8), "1.5e-08");
-  EXPECT_EQ(number_text(-INFINITY), "-.inf");
+  EXPECT_EQ(yaml_number(0.1), "0.1");
+  EXPECT_EQ(yaml_number(3), "3");
+  EXPECT_EQ(yaml_number(1e-8), "1.0e-08");
+  EXPECT_EQ(yaml_number(1.5e-8), "1.5e-08");
+  EXPECT_EQ(yaml_number(-INFINITY), "-.inf");
   for (double number : {1e-8, 1e300, 1.0 / 3, -2.5e-17, 0.0, -0.5}) {
-    EXPECT_EQ(parse_number(number_text(number)), number);
+    EXPECT_EQ(parse_number(yaml_number(number)), number);
   }
 }
 

@@ -44,7 +44,7 @@ std::optional<bool> parse_flag(std::string_view text) {
   return std::nullopt;
 }
 
-std::string number_text(double number) {
+std::string yaml_number(double number) {
   if (std::isnan(number)) return ".nan";
   if (std::isinf(number)) return number > 0 ? ".inf" : "-.inf";
   std::string text = fmt::format("{}", number);

@@ -19,6 +19,6 @@ std::optional<bool> parse_flag(std::string_view text);
 
 // The shortest text that reads back to the same number, here and in any YAML
 // reader: 0.001, 1.0e-08, .inf
-std::string number_text(double number);
+std::string yaml_number(double number);
 
 }  // namespace braid

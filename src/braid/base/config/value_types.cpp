@@ -107,7 +107,7 @@ ValueType<int64_t> bytes_type() {
 ValueType<double> number_type() {
   return {"number", "a number", "write it as 0.1 or 3e-4",
           unquoted(read_finite),
-          [](double v) { return make_value(number_text(v)); }};
+          [](double v) { return make_value(yaml_number(v)); }};
 }
 
 ValueType<bool> flag_type() {

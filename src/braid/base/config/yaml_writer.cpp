@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "braid/base/numbers.h"
+
 namespace braid::config {
 namespace {
 
@@ -49,9 +51,15 @@ std::string quoted_text(const std::string& text) {
 
 // Whether a value of a list in one line needs quotes.
 bool needs_quotes(const Node& value) {
-  constexpr std::string_view kSpecial = ",[]{}\"'#:&*!|>%@`?\\ \t\r\n";
-  return value.quoted || value.text.empty() ||
-         value.text.find_first_of(kSpecial) != std::string::npos;
+  constexpr std::string_view kSpecial = ",[]{}\"'\\\t\r\n";
+  constexpr std::string_view kSpecialFirst = " &*!|>%@`?#:-~=<";
+  const std::string& text = value.text;
+  if (value.quoted || text.empty() || text.ends_with(' ')) return true;
+  bool is_number = parse_number(text).has_value();
+  return text.find_first_of(kSpecial) != text.npos ||
+         text.find(": ") != text.npos || text.ends_with(':') ||
+         text.find(" #") != text.npos ||
+         (!is_number && kSpecialFirst.find(text[0]) != text.npos);
 }
 
 }  // namespace
