@@ -21,6 +21,28 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// Bytes of a character by its first one; 0 when none begins so.
+size_t utf8_size(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first < 0xe0) return 2;
+  if (first >= 0xe0 && first < 0xf0) return 3;
+  return first >= 0xf0 && first < 0xf5 ? 4 : 0;
+}
+
+// Overlong forms, surrogates and what lies beyond Unicode.
+bool is_bad_pair(unsigned char first, unsigned char second) {
+  return (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+         (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+}
+
+bool is_character(std::string_view bytes) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  for (size_t i = 1; i < bytes.size(); ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return false;
+  }
+  return bytes.size() < 2 || !is_bad_pair(byte(0), byte(1));
+}
+
 }  // namespace
 
 std::string nearest_name(std::string_view wanted,
@@ -52,6 +74,17 @@ bool fits_pattern(std::string_view name, std::string_view pattern) {
   }
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
+}
+
+size_t utf8_length(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    size_t size = utf8_size(static_cast<unsigned char>(text[at]));
+    if (size == 0 || at + size > text.size()) break;
+    if (!is_character(text.substr(at, size))) break;
+    at += size;
+  }
+  return at;
 }
 
 }  // namespace braid

@@ -15,4 +15,8 @@ std::string nearest_name(std::string_view wanted,
 // any one character.
 bool fits_pattern(std::string_view name, std::string_view pattern);
 
+// How many bytes from the beginning are whole UTF-8 characters; all of them
+// when the text is valid.
+size_t utf8_length(std::string_view text);
+
 }  // namespace braid

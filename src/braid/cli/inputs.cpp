@@ -6,17 +6,12 @@
 #include "braid/base/error.h"
 #include "braid/base/rng.h"
 #include "braid/passes/names.h"
+#include "braid/train/index_ranges.h"
 
 namespace braid::cli {
 namespace {
 
-constexpr int64_t kIgnoreIndex = -100;  // of a target, as in PyTorch
-
-// An input that holds indices, and what they may be.
-struct IndexRange {
-  int64_t size = 0;
-  bool may_ignore = false;
-};
+using train::IndexRange;
 
 std::string type_text(DType dtype, const Shape& shape) {
   return fmt::format("{}{}", dtype_name(dtype), shape_text(shape));
@@ -28,36 +23,12 @@ Shape whole_shape(const ValueType& type, int64_t micro_batches) {
   return shape;
 }
 
-// Follows reshapes back to an input; kNone when it is none.
-ValueId input_behind(const Graph& graph, ValueId id) {
-  while (graph.value(id).producer != kNone) {
-    const Node& node = graph.node(graph.value(id).producer);
-    if (node.op != "reshape") return kNone;
-    id = node.inputs[0];
-  }
-  return id;
-}
-
-std::map<std::string, IndexRange> index_ranges(const Graph& forward) {
-  std::map<std::string, IndexRange> ranges;
-  for (const Node& node : forward.nodes()) {
-    bool loss = node.op == "cross_entropy_loss";
-    if (!loss && node.op != "embedding") continue;
-    ValueId input = input_behind(forward, node.inputs[1]);
-    if (input == kNone) continue;
-    const Shape& table = forward.value(node.inputs[0]).type.shape;
-    ranges[forward.value(input).name] = {loss ? table.back() : table.front(),
-                                         loss};
-  }
-  return ranges;
-}
-
 std::string index_problem(const io::TensorBytes& tensor, IndexRange range) {
   for (size_t at = 0; at + 8 <= tensor.bytes.size(); at += 8) {
     int64_t index = 0;
     std::memcpy(&index, tensor.bytes.data() + at, sizeof index);
     bool fine = (index >= 0 && index < range.size) ||
-                (range.may_ignore && index == kIgnoreIndex);
+                index == range.ignored;
     if (!fine) {
       return fmt::format("holds {}, expected 0 to {}", index, range.size - 1);
     }
@@ -87,7 +58,7 @@ std::string problems_of(const Graph& forward, const InputFile& file,
     if (problem.empty()) return;
     problems += fmt::format("\n  {}: {}: {}", file.name, name, problem);
   };
-  auto ranges = index_ranges(forward);
+  auto ranges = train::index_ranges(forward);
   std::vector<std::string> names = input_names(forward);
   for (const std::string& name : names) {
     const Value& value = forward.value(forward.find_input(name));

@@ -1,7 +1,7 @@
 #include "braid/cli/members_file.h"
 
 #include "braid/base/error.h"
-#include "braid/cli/numbers.h"
+#include "braid/base/numbers.h"
 #include "braid/cli/yaml_file.h"
 
 namespace braid::cli {

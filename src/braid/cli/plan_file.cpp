@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "braid/base/error.h"
+#include "braid/base/numbers.h"
 #include "braid/base/text.h"
-#include "braid/cli/numbers.h"
 #include "braid/cli/yaml_file.h"
 
 namespace braid::cli {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "braid/base/error.h"
+#include "braid/base/numbers.h"
 #include "braid/base/text.h"
-#include "braid/cli/numbers.h"
 #include "braid/graph/init.h"
 #include "braid/ops/update_kinds.h"
 #include "braid/passes/names.h"

@@ -16,10 +16,10 @@
 namespace braid::train {
 
 struct DataConfig {
-  std::string source;       // "glyphs", "cifar10", ...
-  bool shuffle = true;      // eval data: never
-  config::Options augment;  // "crop", "flip", "mean", "std"
-  config::Options options;  // the source's own
+  std::string source = {};       // "glyphs", "cifar10", ...
+  bool shuffle = true;           // eval data: never
+  config::Options augment = {};  // "crop", "flip", "mean", "std"
+  config::Options options = {};  // the source's own
 
   bool operator==(const DataConfig&) const = default;
 };
@@ -28,30 +28,30 @@ struct DataConfig {
 // beta1 and beta2.
 struct OptimizerConfig {
   std::string kind = "adamw";
-  config::Options values;
+  config::Options values = {};
 
   bool operator==(const OptimizerConfig&) const = default;
 };
 
 // Values of their own for parameters whose names fit.
 struct GroupConfig {
-  std::string pattern;
-  config::Options values;
+  std::string pattern = {};
+  config::Options values = {};
 
   bool operator==(const GroupConfig&) const = default;
 };
 
 struct ClipConfig {
-  std::optional<double> norm;   // of all gradients together
-  std::optional<double> value;  // of each element
+  std::optional<double> norm = {};   // of all gradients together
+  std::optional<double> value = {};  // of each element
 
   bool operator==(const ClipConfig&) const = default;
 };
 
 // What parameters begin with. The file comes last.
 struct InitConfig {
-  std::filesystem::path file;  // safetensors; empty: none
-  config::Options rules;       // pattern -> "normal(std=0.02)", in order
+  std::filesystem::path file = {};  // safetensors; empty: none
+  config::Options rules = {};       // pattern -> "normal(std=0.02)", in order
 
   bool operator==(const InitConfig&) const = default;
 };
@@ -66,12 +66,12 @@ struct EarlyStopConfig {
 };
 
 struct EvalConfig {
-  std::optional<DataConfig> data;     // absent: the test part of the source
-  int64_t every = 0;                  // steps; 0: at the end of each epoch
-  std::optional<int64_t> batch_size;  // absent: that of training
-  std::vector<std::string> metrics;   // empty: what suits the loss
-  EarlyStopConfig early_stop;
-  std::optional<int64_t> limit;  // samples; absent: all
+  std::optional<DataConfig> data = {};  // absent: the test part of the source
+  int64_t every = 0;                    // steps; 0: at the end of each epoch
+  std::optional<int64_t> batch_size = {};  // absent: that of training
+  std::vector<std::string> metrics = {};   // empty: what suits the loss
+  EarlyStopConfig early_stop = {};
+  std::optional<int64_t> limit = {};  // samples; absent: all
 
   bool operator==(const EvalConfig&) const = default;
 };
@@ -79,7 +79,7 @@ struct EvalConfig {
 struct CheckpointConfig {
   int64_t every = 0;  // steps; 0: only at the end
   int64_t keep = 2;
-  std::string best;  // metric of the best one; empty: the loss of eval
+  std::string best = {};  // metric of the best one; empty: the loss of eval
 
   bool operator==(const CheckpointConfig&) const = default;
 };
@@ -87,66 +87,68 @@ struct CheckpointConfig {
 // One of several networks. `model`, `schedule` and `init` are as those of the
 // job.
 struct NetworkConfig {
-  std::string model;
-  std::string output;  // of an exported model: which one calls give
-  OptimizerConfig optimizer;
+  std::string model = {};
+  std::string output = {};  // of an exported model: which one calls give
+  OptimizerConfig optimizer = {};
   std::string schedule = "constant";
-  InitConfig init;
-  std::vector<std::string> freeze;
-  std::vector<GroupConfig> groups;
+  InitConfig init = {};
+  std::vector<std::string> freeze = {};
+  std::vector<GroupConfig> groups = {};
 
   bool operator==(const NetworkConfig&) const = default;
 };
 
 // A step runs the phases in order; each makes one network learn.
 struct PhaseConfig {
-  std::string learns;  // name of a network
-  std::string loss;    // "bce(discriminator(detach(generator(noise))), 0)"
-  int64_t every = 1;   // steps
+  std::string learns = {};  // name of a network
+  std::string loss = {};    // "bce(discriminator(detach(generator(noise))), 0)"
+  int64_t every = 1;        // steps
 
   bool operator==(const PhaseConfig&) const = default;
 };
 
 // A random input, new in every step.
 struct NoiseConfig {
-  std::vector<int64_t> shape;  // of one sample
+  std::vector<int64_t> shape = {};  // of one sample
   std::string kind = "normal";
 
   bool operator==(const NoiseConfig&) const = default;
 };
 
 struct JobConfig {
-  std::string model;   // "lenet(classes=36)", or an absolute path
-  std::string output;  // names of an exported model for the loss; empty: its
-  std::string target;  // only ones
-  DataConfig data;
-  std::map<std::string, std::string> inputs;  // field of the data -> argument
-  std::string loss;                           // empty: the model's own
-  OptimizerConfig optimizer;
+  std::string model = {};  // "lenet(classes=36)", or an absolute path
+  std::string output =
+      {};  // names of an exported model for the loss; empty: its
+  std::string target = {};  // only ones
+  DataConfig data = {};
+  std::map<std::string, std::string> inputs =
+      {};                 // field of the data -> argument
+  std::string loss = {};  // empty: the model's own
+  OptimizerConfig optimizer = {};
   std::string schedule = "constant";
-  std::optional<int64_t> steps;  // wins over epochs
-  std::optional<int64_t> epochs;
+  std::optional<int64_t> steps = {};  // wins over epochs
+  std::optional<int64_t> epochs = {};
   int64_t batch_size = 32;
   bool drop_last = false;
   int64_t accumulate = 1;  // micro-batches that a batch is cut into
-  ClipConfig clip;
-  InitConfig init;
-  std::vector<std::string> freeze;  // patterns
-  std::vector<GroupConfig> groups;  // the first that fits counts
-  std::optional<double> ema;        // decay of averaged weights
-  std::string precision = "f32";    // of compute: f32, bf16
-  std::string dtype = "f32";        // of weights: f32, f64
+  ClipConfig clip = {};
+  InitConfig init = {};
+  std::vector<std::string> freeze = {};  // patterns
+  std::vector<GroupConfig> groups = {};  // the first that fits counts
+  std::optional<double> ema = {};        // decay of averaged weights
+  std::string precision = "f32";         // of compute: f32, bf16
+  std::string dtype = "f32";             // of weights: f32, f64
   int64_t seed = 0;
   int64_t threads = 0;  // 0: one per core
-  EvalConfig eval;
+  EvalConfig eval = {};
   int64_t log_every = 10;
-  CheckpointConfig checkpoint;
+  CheckpointConfig checkpoint = {};
   std::string on_nan = "stop";  // stop, skip
   std::string device = "cpu";
-  std::optional<int64_t> memory_limit;  // bytes
-  std::map<std::string, NetworkConfig> networks;
-  std::vector<PhaseConfig> phases;
-  std::map<std::string, NoiseConfig> noise;
+  std::optional<int64_t> memory_limit = {};  // bytes
+  std::map<std::string, NetworkConfig> networks = {};
+  std::vector<PhaseConfig> phases = {};
+  std::map<std::string, NoiseConfig> noise = {};
 
   bool operator==(const JobConfig&) const = default;
 
@@ -160,8 +162,8 @@ void describe(config::Section& section, JobConfig& job);
 
 // What validate() would list, with the keys concerned ("phases.0.learns").
 struct KeyProblem {
-  std::string key;
-  config::Problem problem;
+  std::string key = {};
+  config::Problem problem = {};
 };
 std::vector<KeyProblem> problems_of(const JobConfig& job);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "braid/base/error.h"
 #include "braid/base/text.h"
@@ -125,6 +126,7 @@ LoadedModel import_model(const runtime::Machine& machine,
                                       {.form = hints.form,
                                        .inputs = hints.inputs,
                                        .loss = hints.loss,
+                                       .needs_loss = hints.needs_loss,
                                        .outputs = hints.outputs});
   return {std::move(model.graph), std::move(model.contents)};
 }
@@ -176,10 +178,13 @@ bool is_model_file(const std::string& text) {
          std::filesystem::exists(text, ignored);
 }
 
-LoadedModel load_model(const runtime::Machine& machine, const std::string& text,
-                       const ModelHints& hints) {
+namespace {
+
+// With every output that it has.
+LoadedModel load_with_outputs(const runtime::Machine& machine,
+                              const std::string& text,
+                              const ModelHints& hints) {
   const OpTable& ops = machine.ops();
-  if (text.ends_with(".pt2")) return import_model(machine, text, hints);
   if (hints.loss) {
     fail_usage("[model] a named loss is for .pt2 files; '{}' has its own",
                text);
@@ -191,9 +196,93 @@ LoadedModel load_model(const runtime::Machine& machine, const std::string& text,
                     ? read_graph(ops, text, hints)
                     : models::build_model(ops, text, DType::kFloat32);
   check_forward(text, graph);
-  keep_outputs(text, graph, hints.outputs);
   if (hints.form == Form::kEval) graph = passes::eval_form(ops, graph);
   return {std::move(graph)};
+}
+
+// Values keep their ids, so the graph is made anew without those inputs.
+Graph without_unused_inputs(const Graph& graph) {
+  std::set<ValueId> used;
+  for (const Node& node : graph.nodes()) {
+    used.insert(node.inputs.begin(), node.inputs.end());
+  }
+  Graph copy(graph.rules());
+  std::vector<ValueId> map(graph.values().size(), kNone);
+  auto at = [&](ValueId id) -> ValueId& {
+    return map[static_cast<size_t>(id)];
+  };
+  for (const Slot& slot : graph.slots()) copy.add_slot(slot);
+  for (ValueId id : graph.inputs()) {
+    const Value& value = graph.value(id);
+    if (used.contains(id)) at(id) = copy.add_input(value.name, value.type);
+  }
+  for (const Node& node : graph.nodes()) {
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) {
+      inputs.push_back(id == kNone ? kNone : at(id));
+    }
+    NodeId added = copy.add_like(node, std::move(inputs));
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      at(node.outputs[i]) = copy.node(added).outputs[i];
+    }
+  }
+  for (const Output& output : graph.outputs()) {
+    copy.add_output(output.name, at(output.value));
+  }
+  return copy;
+}
+
+}  // namespace
+
+LoadedModel load_model(const runtime::Machine& machine, const std::string& text,
+                       const ModelHints& hints) {
+  if (text.ends_with(".pt2")) return import_model(machine, text, hints);
+  LoadedModel model = load_with_outputs(machine, text, hints);
+  keep_outputs(text, model.graph, hints.outputs);
+  passes::prune(machine.ops(), model.graph);
+  return model;
+}
+
+LoadedModel load_network(const runtime::Machine& machine,
+                         const std::string& text, ModelHints hints,
+                         const std::string& output) {
+  bool is_exported = text.ends_with(".pt2");
+  hints.needs_loss = false;
+  // An exported model counts its outputs; a built-in one names them.
+  if (is_exported) hints.outputs = {output.empty() ? "0" : output};
+  LoadedModel model = is_exported ? load_model(machine, text, hints)
+                                  : load_with_outputs(machine, text, hints);
+  Graph& graph = model.graph;
+  ValueId value = kNone;
+  for (const Output& o : graph.outputs()) {
+    bool fits = o.name == output || (output.empty() && o.name != "loss");
+    if (fits && value == kNone) value = o.value;
+  }
+  if (value == kNone) {
+    fail_usage("[model] '{}' has no output '{}' besides its loss", text,
+               output);
+  }
+  graph.outputs() = {{"output", value}};
+  passes::prune(machine.ops(), graph);
+  model.graph = without_unused_inputs(graph);
+  return model;
+}
+
+std::vector<std::string> input_names(const runtime::Machine& machine,
+                                     const std::string& text) {
+  std::vector<std::string> names;
+  if (const Model* model = find_model(text)) {
+    for (const Declared& input : declared_inputs(model->inputs)) {
+      names.push_back(input.name);
+    }
+    return names;
+  }
+  Graph graph = load_model(machine, text, {.needs_loss = false}).graph;
+  for (ValueId id : graph.inputs()) {
+    const std::string& name = graph.value(id).name;
+    if (name != passes::kMicroInput) names.push_back(name);
+  }
+  return names;
 }
 
 std::string inputs_in_words(const std::string& text, const Graph& forward) {

@@ -23,6 +23,7 @@ struct ModelHints {
   std::map<std::string, int64_t> classes = {};
   Form form = Form::kTrain;
   std::optional<io::pt2::NamedLoss> loss = {};  // of .pt2 files
+  bool needs_loss = true;  // false: a .pt2 file need not have one
   // Outputs that are kept beside the loss. Those of a .pt2 file may be
   // numbers; an unknown one is an error.
   std::vector<std::string> outputs = {};
@@ -34,10 +35,21 @@ struct LoadedModel {
   std::shared_ptr<const FirstContents> contents = {};
 };
 
-// The forward graph, with one number as its output "loss". Sizes written in
-// the text come before those that the inputs tell.
+// The forward graph, with one number as its output "loss" first. Sizes written
+// in the text come before those that the inputs tell.
 LoadedModel load_model(const runtime::Machine& machine, const std::string& text,
                        const ModelHints& hints);
+
+// The model as a network: an output of that name (empty: the first that is
+// not the loss) is its only one, "output", and inputs that it does not need
+// are gone.
+LoadedModel load_network(const runtime::Machine& machine,
+                         const std::string& text, ModelHints hints,
+                         const std::string& output);
+
+// Names of the model's inputs, in order.
+std::vector<std::string> input_names(const runtime::Machine& machine,
+                                     const std::string& text);
 
 // Inputs in words, for hints: "x[batch, features] float, y[batch] i64".
 std::string inputs_in_words(const std::string& text, const Graph& forward);

@@ -10,8 +10,8 @@ namespace braid::config {
 
 // Where something was written. Overrides come from the command line.
 struct Place {
-  int line = 0;               // of the file, from 1; 0: not of a file
-  std::string override = {};  // "optimizer.lr=3e-4"
+  int line = 0;                    // of the file, from 1; 0: not of a file
+  std::string override_text = {};  // "optimizer.lr=3e-4"
 
   // "line 7", "override 'optimizer.lr=3e-4'"; empty when it is nowhere.
   std::string text() const;

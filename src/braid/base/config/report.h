@@ -22,6 +22,8 @@ class Report {
 
   void add(const Place& place, Problem problem);
   bool empty() const { return entries_.empty(); }
+  // "train.yaml line 7", "override 'optimizer.lr=3e-4'"
+  std::string place_text(const Place& place) const;
 
   // Throws std::invalid_argument that lists the problems by line.
   void throw_if_any() const;
@@ -32,7 +34,6 @@ class Report {
     Problem problem;
   };
 
-  std::string place_text(const Place& place) const;
   std::string one_text() const;
   std::string all_text() const;
 

@@ -28,6 +28,7 @@ struct ImportOptions {
   // Types of inputs as they will be given: sizes that the file leaves open.
   std::map<std::string, ValueType> inputs = {};
   std::optional<NamedLoss> loss = {};  // else the first scalar output
+  bool needs_loss = true;  // false: there need not be an output "loss"
   // Outputs beside the loss, by name or number.
   std::vector<std::string> outputs = {};
 };

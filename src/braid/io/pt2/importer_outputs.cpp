@@ -91,12 +91,12 @@ void Importer::add_outputs() {
       if (is_loss(value)) loss = value;
     }
   }
-  if (!loss) {
+  if (!loss && options_.needs_loss) {
     fail_usage(
         "no output is a loss, one float\nHINT: name one, as --loss "
         "cross_entropy --target y");
   }
-  graph_.add_output("loss", reshape(loss, {}).id);
+  if (loss) graph_.add_output("loss", reshape(loss, {}).id);
   for (const std::string& name : options_.outputs) {
     graph_.add_output(name, apply("copy", {output_value(name)}).id);
   }

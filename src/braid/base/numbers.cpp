@@ -1,12 +1,12 @@
-#include "braid/cli/numbers.h"
+#include "braid/base/numbers.h"
 
 #include <charconv>
+#include <cmath>
 #include <string>
 
-#include "braid/cli/verb.h"
 #include "fmt/format.h"
 
-namespace braid::cli {
+namespace braid {
 namespace {
 
 template <class Number>
@@ -38,15 +38,21 @@ std::optional<int64_t> parse_whole(std::string_view text) {
   return read_all<int64_t>(without_plus(text));
 }
 
-std::string check_whole(const std::string& text) {
-  if (parse_whole(text)) return "";
-  return fmt::format("'{}' is not a whole number", text);
-}
-
 std::optional<bool> parse_flag(std::string_view text) {
   if (text == "true" || text == "1") return true;
   if (text == "false" || text == "0") return false;
   return std::nullopt;
 }
 
-}  // namespace braid::cli
+std::string yaml_number(double number) {
+  if (std::isnan(number)) return ".nan";
+  if (std::isinf(number)) return number > 0 ? ".inf" : "-.inf";
+  std::string text = fmt::format("{}", number);
+  // YAML 1.1 reads 1e-08 as a text.
+  size_t exponent = text.find('e');
+  bool has_point = text.find('.') != text.npos;
+  if (exponent != text.npos && !has_point) text.insert(exponent, ".0");
+  return text;
+}
+
+}  // namespace braid

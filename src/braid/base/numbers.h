@@ -3,9 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
-namespace braid::cli {
+namespace braid {
 
 // 3, -0.5, 1e-4, +2, .5, inf, .inf, nan; nothing when it is no number.
 std::optional<double> parse_number(std::string_view text);
@@ -16,4 +17,8 @@ std::optional<int64_t> parse_whole(std::string_view text);
 // true, false, 1, 0; nothing otherwise.
 std::optional<bool> parse_flag(std::string_view text);
 
-}  // namespace braid::cli
+// The shortest text that reads back to the same number, here and in any YAML
+// reader: 0.001, 1.0e-08, .inf
+std::string yaml_number(double number);
+
+}  // namespace braid

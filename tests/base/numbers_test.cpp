@@ -1,10 +1,10 @@
-#include "braid/cli/numbers.h"
+#include "braid/base/numbers.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-namespace braid::cli {
+namespace braid {
 namespace {
 
 TEST(Numbers, AreReadAsJsonAndYamlWriteThem) {
@@ -43,5 +43,16 @@ TEST(Numbers, FlagsAreTrueOrFalse) {
   }
 }
 
+TEST(Numbers, AreWrittenAsShortAsTheyReadBack) {
+  EXPECT_EQ(yaml_number(0.1), "0.1");
+  EXPECT_EQ(yaml_number(3), "3");
+  EXPECT_EQ(yaml_number(1e-8), "1.0e-08");
+  EXPECT_EQ(yaml_number(1.5e-8), "1.5e-08");
+  EXPECT_EQ(yaml_number(-INFINITY), "-.inf");
+  for (double number : {1e-8, 1e300, 1.0 / 3, -2.5e-17, 0.0, -0.5}) {
+    EXPECT_EQ(parse_number(yaml_number(number)), number);
+  }
+}
+
 }  // namespace
-}  // namespace braid::cli
+}  // namespace braid

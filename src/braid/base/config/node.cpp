@@ -1,0 +1,66 @@
+#include "braid/base/config/node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace braid::config {
+
+std::string Place::text() const {
+  if (!override_text.empty()) {
+    return fmt::format("override '{}'", shown_text(override_text));
+  }
+  return line > 0 ? fmt::format("line {}", line) : "";
+}
+
+const Node* Node::find(std::string_view name) const {
+  if (!is_map()) return nullptr;
+  auto at = std::ranges::find(items, name, &Node::key);
+  return at == items.end() ? nullptr : &*at;
+}
+
+Node* Node::find(std::string_view name) {
+  return const_cast<Node*>(std::as_const(*this).find(name));
+}
+
+Node make_value(std::string text, bool quoted) {
+  return {Node::Kind::kValue, std::move(text), quoted};
+}
+
+Node make_list(std::vector<Node> items) {
+  return {.kind = Node::Kind::kList, .items = std::move(items)};
+}
+
+Node make_map(std::vector<Node> items) {
+  return {.kind = Node::Kind::kMap, .items = std::move(items)};
+}
+
+bool same_content(const Node& a, const Node& b) {
+  return a.kind == b.kind && a.text == b.text && a.key == b.key &&
+         std::ranges::equal(a.items, b.items, same_content);
+}
+
+std::string shown(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::kNull: return "nothing";
+    case Node::Kind::kValue: return "'" + shown_text(node.text) + "'";
+    case Node::Kind::kList: return "a list";
+    case Node::Kind::kMap: return "a map";
+  }
+  return "";
+}
+
+std::string shown_text(std::string_view text) {
+  constexpr size_t kMost = 60;
+  size_t end = std::min(text.size(), kMost);
+  auto is_inside = [&] { return (text[end] & 0xc0) == 0x80; };  // of UTF-8
+  while (end > 0 && end < text.size() && is_inside()) --end;
+  std::string result(text.substr(0, end));
+  for (char& c : result) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return end < text.size() ? result + "..." : result;
+}
+
+}  // namespace braid::config

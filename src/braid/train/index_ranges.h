@@ -1,0 +1,24 @@
+// Inputs of a model that hold indices: classes and tokens.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "braid/graph/graph.h"
+
+namespace braid::train {
+
+// Indices are from 0 to size - 1, or the ignored one.
+struct IndexRange {
+  int64_t size = 0;
+  std::optional<int64_t> ignored = {};
+};
+
+// By the name of the input.
+std::map<std::string, IndexRange> index_ranges(const Graph& forward);
+
+// The input that a value is a view of; kNone when it is none.
+ValueId input_behind(const Graph& graph, ValueId value);
+
+}  // namespace braid::train

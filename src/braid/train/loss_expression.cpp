@@ -1,0 +1,229 @@
+#include "braid/train/loss_expression.h"
+
+#include <cctype>
+#include <charconv>
+
+#include "braid/base/error.h"
+#include "braid/base/text.h"
+#include "braid/ops/functions.h"
+#include "braid/ops/named_losses.h"
+
+namespace braid::train {
+namespace {
+
+using Kind = Expression::Kind;
+
+constexpr int kDeepest = 32;
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Expression parse() {
+    Expression result = sum();
+    if (peek() != '\0') fail("expected an operator");
+    return result;
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view what) const {
+    fail_usage("[loss] '{}': {} at '{}'", text_, what,
+               at_ < text_.size() ? text_.substr(at_) : "its end");
+  }
+
+  char peek() {
+    while (at_ < text_.size() &&
+           std::isspace(static_cast<unsigned char>(text_[at_]))) {
+      ++at_;
+    }
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool take(char c) {
+    if (peek() != c) return false;
+    ++at_;
+    return true;
+  }
+
+  Expression sum() {
+    if (++depth_ > kDeepest) fail("too deep");
+    Expression left = product();
+    for (;;) {
+      Kind kind = peek() == '+' ? Kind::kAdd : Kind::kSubtract;
+      if (!take('+') && !take('-')) break;
+      left = pair(kind, std::move(left), product());
+    }
+    --depth_;
+    return left;
+  }
+
+  Expression product() {
+    Expression left = factor();
+    while (take('*')) {
+      left = pair(Kind::kMultiply, std::move(left), factor());
+    }
+    return left;
+  }
+
+  static Expression pair(Kind kind, Expression left, Expression right) {
+    Expression result{.kind = kind};
+    result.arguments = {std::move(left), std::move(right)};
+    result.keywords = {"", ""};
+    return result;
+  }
+
+  Expression factor() {
+    char c = peek();
+    if (take('(')) {
+      Expression inner = sum();
+      if (!take(')')) fail("expected ')'");
+      return inner;
+    }
+    bool is_number =
+        std::isdigit(static_cast<unsigned char>(c)) || c == '.' || c == '-';
+    if (is_number) return number();
+    if (!std::isalpha(static_cast<unsigned char>(c)) && c != '_') {
+      fail("expected a name or a number");
+    }
+    Expression result{.kind = Kind::kName, .name = word()};
+    if (take('(')) arguments(result);
+    return result;
+  }
+
+  Expression number() {
+    Expression result;
+    const char* begin = text_.data() + at_;
+    auto [end, error] =
+        std::from_chars(begin, text_.data() + text_.size(), result.number);
+    if (error != std::errc()) fail("expected a number");
+    at_ += static_cast<size_t>(end - begin);
+    return result;
+  }
+
+  std::string word() {
+    size_t begin = at_;
+    auto is_part = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
+    while (at_ < text_.size() && is_part(text_[at_])) ++at_;
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+
+  void arguments(Expression& call) {
+    call.kind = Kind::kCall;
+    if (take(')')) return;
+    do {
+      size_t before = at_;
+      std::string keyword;
+      if (std::isalpha(static_cast<unsigned char>(peek()))) {
+        keyword = word();
+        if (!take('=')) {
+          keyword.clear();
+          at_ = before;
+        }
+      }
+      call.keywords.push_back(keyword);
+      call.arguments.push_back(sum());
+    } while (take(','));
+    if (!take(')')) fail("expected ')'");
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int depth_ = 0;
+};
+
+template <class Visit>
+void visit_all(const Expression& e, const Visit& visit) {
+  visit(e);
+  for (const Expression& argument : e.arguments) visit_all(argument, visit);
+}
+
+// "bce(y, t)" with further values by keyword; a number is compared with every
+// element.
+Var build_loss(const Expression& e, const ExpressionContext& c) {
+  CallText call{e.name, {}};
+  std::vector<const Expression*> operands;
+  for (size_t i = 0; i < e.arguments.size(); ++i) {
+    if (e.keywords[i].empty()) {
+      operands.push_back(&e.arguments[i]);
+    } else {
+      call.values.push_back({e.keywords[i], {e.arguments[i].number}, false});
+    }
+  }
+  NamedLossCall loss = parse_loss(call_text(call));
+  if (operands.size() != 2) {
+    fail_usage("[loss] {} takes what is compared and a target, got {}", e.name,
+               operands.size());
+  }
+  Var y = build_expression(*operands[0], c);
+  const Expression& target = *operands[1];
+  if (target.kind == Kind::kNumber) {
+    return loss(y, full_like(y, y.shape(), target.number));
+  }
+  return loss(y, build_expression(target, c));
+}
+
+Var build_call(const Expression& e, const ExpressionContext& c) {
+  if (!c.is_network(e.name) && e.name != "detach" && e.name != "mean") {
+    return build_loss(e, c);
+  }
+  std::vector<Var> arguments;
+  for (const Expression& argument : e.arguments) {
+    arguments.push_back(build_expression(argument, c));
+  }
+  if (c.is_network(e.name)) return c.call(e.name, arguments, e.keywords);
+  if (arguments.size() != 1) fail_usage("[loss] {} takes one value", e.name);
+  Var x = arguments[0];
+  return e.name == "detach" ? detach(x) : mean(reshape(x, {-1}), {0});
+}
+
+Var build_pair(const Expression& e, const ExpressionContext& c) {
+  const Expression &a = e.arguments[0], &b = e.arguments[1];
+  if (e.kind == Kind::kMultiply && a.kind == Kind::kNumber) {
+    return mul_scalar(build_expression(b, c), a.number);
+  }
+  if (e.kind == Kind::kMultiply && b.kind == Kind::kNumber) {
+    return mul_scalar(build_expression(a, c), b.number);
+  }
+  Var left = build_expression(a, c), right = build_expression(b, c);
+  if (e.kind == Kind::kAdd) return add(left, right);
+  return e.kind == Kind::kSubtract ? sub(left, right) : mul(left, right);
+}
+
+}  // namespace
+
+Expression parse_expression(std::string_view text) {
+  return Parser(text).parse();
+}
+
+std::vector<std::string> called_names(const Expression& expression) {
+  std::vector<std::string> names;
+  visit_all(expression, [&](const Expression& e) {
+    if (e.kind == Kind::kCall) names.push_back(e.name);
+  });
+  return names;
+}
+
+std::vector<std::string> plain_names(const Expression& expression) {
+  std::vector<std::string> names;
+  visit_all(expression, [&](const Expression& e) {
+    if (e.kind == Kind::kName) names.push_back(e.name);
+  });
+  return names;
+}
+
+Var build_expression(const Expression& e, const ExpressionContext& c) {
+  switch (e.kind) {
+    case Kind::kNumber:
+      fail_usage("[loss] the number {} stands where a value is expected",
+                 e.number);
+    case Kind::kName: return c.input(e.name);
+    case Kind::kCall: return build_call(e, c);
+    case Kind::kAdd:
+    case Kind::kSubtract:
+    case Kind::kMultiply: return build_pair(e, c);
+  }
+  return {};
+}
+
+}  // namespace braid::train

@@ -1,0 +1,176 @@
+#include "braid/train/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "braid/base/error.h"
+#include "braid/ops/functions.h"
+#include "braid/train/index_ranges.h"
+
+namespace braid::train {
+namespace {
+
+constexpr const char* kCount = "metric/count";
+constexpr const char* kCorrect = "metric/correct";
+constexpr const char* kCorrect5 = "metric/correct5";
+constexpr int64_t kTop = 5;
+
+bool wants(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool is_made_here(const std::string& name) {
+  return std::ranges::any_of(metric_kinds(), [&](const MetricKind& kind) {
+    return kind.name == name;
+  });
+}
+
+// The loss over classes that the model's loss is made from: its scores
+// [..., C] and targets [...].
+struct ClassScores {
+  Var scores, target;
+  int64_t ignored = 0;
+
+  explicit operator bool() const { return static_cast<bool>(scores); }
+};
+
+ClassScores find_scores(Graph& graph) {
+  ClassScores found;
+  for (const Node& node : graph.nodes()) {
+    bool is_loss = node.op == "cross_entropy_loss" || node.op == "nll_loss";
+    if (!is_loss) continue;
+    Var target{&graph, node.inputs[1]};
+    if (is_floating(target.dtype())) continue;
+    found = {{&graph, node.inputs[0]},
+             target,
+             node.attrs.integer_or("ignore_index", -100)};
+  }
+  return found;
+}
+
+Var total(Var flags) {
+  return reshape(sum(cast(reshape(flags, {-1}), DType::kFloat64), {0}), {});
+}
+
+// How many scores of a row are above that of its target.
+Var rank_of_target(const ClassScores& c, Var known) {
+  Var place = unsqueeze(where(known, c.target, Number(int64_t{0})), -1);
+  Var own = gather(c.scores, -1, place);
+  Var above = cast(gt(c.scores, own), DType::kInt64);
+  return sum(above, {above.rank() - 1});
+}
+
+void add_class_outputs(Graph& eval, const std::vector<std::string>& names) {
+  ClassScores c = find_scores(eval);
+  if (!c) {
+    fail_usage(
+        "[metrics] accuracy and top5 need a loss over classes\n"
+        "HINT: losses over classes are cross_entropy and nll");
+  }
+  eval.set_path("metrics");
+  Var known = ne_scalar(c.target, Number(c.ignored));
+  eval.add_output(kCount, total(known).id);
+  if (wants(names, "accuracy")) {
+    Var best = argmax(c.scores, -1);
+    eval.add_output(kCorrect, total(logical_and(known, eq(best, c.target))).id);
+  }
+  if (wants(names, "top5")) {
+    Var near = lt_scalar(rank_of_target(c, known), Number(kTop));
+    eval.add_output(kCorrect5, total(logical_and(known, near)).id);
+  }
+}
+
+double number_of(const runtime::Executor& executor, const std::string& name) {
+  const Graph& graph = executor.program().graph;
+  DType dtype = graph.value(graph.find_output(name)).type.dtype;
+  std::vector<std::byte> bytes = executor.output(name);
+  if (dtype == DType::kFloat64) {
+    double value = 0;
+    std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+  float value = 0;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+}  // namespace
+
+const std::vector<MetricKind>& metric_kinds() {
+  static const std::vector<MetricKind> kinds{
+      {"loss", "mean over the samples"},
+      {"accuracy", "share of targets with the highest score", true},
+      {"top5", "share of targets among the five highest scores", true},
+      {"perplexity", "exponential of the loss"}};
+  return kinds;
+}
+
+bool higher_is_better(const std::string& metric) {
+  for (const MetricKind& kind : metric_kinds()) {
+    if (kind.name == metric) return kind.higher_is_better;
+  }
+  return false;
+}
+
+std::vector<std::string> metric_outputs(const std::vector<std::string>& names) {
+  std::vector<std::string> outputs;
+  for (const std::string& name : names) {
+    if (!is_made_here(name)) outputs.push_back(name);
+  }
+  return outputs;
+}
+
+std::vector<std::string> default_metrics(const Graph& eval) {
+  Graph copy = eval;
+  ClassScores c = find_scores(copy);
+  if (!c) return {"loss"};
+  bool has_tokens = std::ranges::any_of(
+      eval.nodes(), [](const Node& node) { return node.op == "embedding"; });
+  return {"loss", has_tokens ? "perplexity" : "accuracy"};
+}
+
+void add_metric_outputs(Graph& eval, const std::vector<std::string>& names) {
+  if (wants(names, "accuracy") || wants(names, "top5")) {
+    add_class_outputs(eval, names);
+  }
+  for (const std::string& name : metric_outputs(names)) {
+    const ValueType& type = eval.value(eval.find_output(name)).type;
+    bool fits =
+        num_elements(type.shape) == 1 &&
+        (type.dtype == DType::kFloat32 || type.dtype == DType::kFloat64);
+    if (fits) continue;
+    fail_usage("[metrics] output '{}' is {}{}, expected one float", name,
+               dtype_name(type.dtype), shape_text(type.shape));
+  }
+}
+
+void MetricSums::add(const runtime::Executor& executor, int64_t rows) {
+  auto weight = static_cast<double>(rows);
+  rows_ += weight;
+  sums_["loss"] += executor.losses().at(0) * weight;
+  for (const Output& output : executor.program().graph.outputs()) {
+    if (output.name == "loss") continue;
+    bool is_count = output.name.starts_with("metric/");
+    sums_[output.name] +=
+        number_of(executor, output.name) * (is_count ? 1 : weight);
+  }
+}
+
+std::map<std::string, double> MetricSums::values() const {
+  std::map<std::string, double> values{{"loss", sums_.at("loss") / rows_}};
+  for (const std::string& name : names_) {
+    if (name == "accuracy") {
+      values[name] = sums_.at(kCorrect) / sums_.at(kCount);
+    } else if (name == "top5") {
+      values[name] = sums_.at(kCorrect5) / sums_.at(kCount);
+    } else if (name == "perplexity") {
+      values[name] = std::exp(values.at("loss"));
+    } else {
+      values[name] = sums_.at(name) / rows_;
+    }
+  }
+  return values;
+}
+
+}  // namespace braid::train

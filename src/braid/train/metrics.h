@@ -1,0 +1,51 @@
+// Metrics of an evaluation: what is added to the model's eval form to count
+// them, and the values over all batches.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "braid/runtime/executor.h"
+
+namespace braid::train {
+
+struct MetricKind {
+  std::string name;
+  std::string summary;
+  bool higher_is_better = false;
+};
+
+// Those that are made here; any other name is an output of the model.
+const std::vector<MetricKind>& metric_kinds();
+
+bool higher_is_better(const std::string& metric);
+
+// The names of outputs that a model must keep for these metrics.
+std::vector<std::string> metric_outputs(const std::vector<std::string>& names);
+
+// "loss" and what suits the model: "accuracy" of classes, "perplexity" of
+// tokens.
+std::vector<std::string> default_metrics(const Graph& eval);
+
+// Adds the outputs that these metrics are counted from. Throws when the model
+// has no loss over classes, or an output is not one number.
+void add_metric_outputs(Graph& eval, const std::vector<std::string>& names);
+
+// The values over the batches that were added so far.
+class MetricSums {
+ public:
+  explicit MetricSums(std::vector<std::string> names)
+      : names_(std::move(names)) {}
+
+  // The last run of an evaluation, over a batch of so many rows.
+  void add(const runtime::Executor& executor, int64_t rows);
+  std::map<std::string, double> values() const;
+
+ private:
+  std::vector<std::string> names_;
+  std::map<std::string, double> sums_;
+  double rows_ = 0;
+};
+
+}  // namespace braid::train
