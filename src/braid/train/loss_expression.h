@@ -32,7 +32,6 @@ std::vector<std::string> plain_names(const Expression& expression);
 // Makes the values: a network applied to arguments (with keywords), and an
 // input by name. Losses and detach are known.
 struct ExpressionContext {
-  Graph* graph = nullptr;
   std::function<bool(const std::string& name)> is_network;
   std::function<Var(const std::string& network,
                     const std::vector<Var>& arguments,

@@ -178,9 +178,6 @@ bool is_model_file(const std::string& text) {
          std::filesystem::exists(text, ignored);
 }
 
-namespace {
-
-// With every output that it has.
 LoadedModel load_with_outputs(const runtime::Machine& machine,
                               const std::string& text,
                               const ModelHints& hints) {
@@ -199,6 +196,8 @@ LoadedModel load_with_outputs(const runtime::Machine& machine,
   if (hints.form == Form::kEval) graph = passes::eval_form(ops, graph);
   return {std::move(graph)};
 }
+
+namespace {
 
 // Values keep their ids, so the graph is made anew without those inputs.
 Graph without_unused_inputs(const Graph& graph) {

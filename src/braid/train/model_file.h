@@ -40,6 +40,10 @@ struct LoadedModel {
 LoadedModel load_model(const runtime::Machine& machine, const std::string& text,
                        const ModelHints& hints);
 
+// The same with every output of a built-in model or a graph file.
+LoadedModel load_with_outputs(const runtime::Machine& machine,
+                              const std::string& text, const ModelHints& hints);
+
 // The model as a network: an output of that name (empty: the first that is
 // not the loss) is its only one, "output", and inputs that it does not need
 // are gone.

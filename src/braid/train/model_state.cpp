@@ -1,6 +1,7 @@
 #include "braid/train/model_state.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "braid/base/error.h"
@@ -51,15 +52,24 @@ std::string problem_of(const io::SafetensorsFile& file, const Slot& slot) {
   return {};
 }
 
+// The slot as the network itself knows it; nothing when it is not its.
+std::optional<Slot> own_slot(const Slot& slot, const std::string& prefix) {
+  if (!is_of_model(slot) || !slot.name.starts_with(prefix)) return {};
+  Slot own = slot;
+  own.name.erase(0, prefix.size());
+  for (std::string& alias : own.aliases) alias.erase(0, prefix.size());
+  return own;
+}
+
 // The model's tensors, each with the content of the slot that stands for it.
 template <class Source>
 TensorList collect(const runtime::State& state, int64_t member,
-                   const Source& source) {
+                   const std::string& prefix, const Source& source) {
   TensorList list;
   for (size_t i = 0; i < state.slots().size(); ++i) {
-    const Slot& slot = state.slots()[i];
-    if (!is_of_model(slot)) continue;
-    list.add_slot(slot, slot.shape,
+    auto slot = own_slot(state.slots()[i], prefix);
+    if (!slot) continue;
+    list.add_slot(*slot, slot->shape,
                   state.read_member(source(static_cast<SlotId>(i)), member));
   }
   return list;
@@ -74,13 +84,15 @@ bool is_of_model(const Slot& slot) {
 InitFile::InitFile(const std::filesystem::path& path)
     : name_(path.string()), file_(io::SafetensorsFile::open(path)) {}
 
-void InitFile::check(const std::vector<Slot>& slots) const {
+void InitFile::check(const std::vector<Slot>& slots,
+                     const std::string& prefix) const {
   std::string problems;
   std::set<std::string> known;
-  for (const Slot& slot : slots) {
-    if (!is_of_model(slot)) continue;
-    problems += problem_of(file_, slot);
-    for (const std::string& name : all_names(slot)) known.insert(name);
+  for (const Slot& any : slots) {
+    auto slot = own_slot(any, prefix);
+    if (!slot) continue;
+    problems += problem_of(file_, *slot);
+    for (const std::string& name : all_names(*slot)) known.insert(name);
   }
   for (const std::string& name : file_.names()) {
     if (known.contains(name)) continue;
@@ -91,12 +103,13 @@ void InitFile::check(const std::vector<Slot>& slots) const {
   }
 }
 
-void InitFile::apply(runtime::State& state, int64_t member) const {
+void InitFile::apply(runtime::State& state, int64_t member,
+                     const std::string& prefix) const {
   for (size_t i = 0; i < state.slots().size(); ++i) {
-    const Slot& slot = state.slots()[i];
-    if (!is_of_model(slot)) continue;
+    auto slot = own_slot(state.slots()[i], prefix);
+    if (!slot) continue;
     state.write_member(static_cast<SlotId>(i), member,
-                       tensors_for(file_, slot).at(0)->bytes);
+                       tensors_for(file_, *slot).at(0)->bytes);
   }
 }
 
@@ -110,12 +123,14 @@ uint64_t InitFile::fingerprint() const {
   return sum;
 }
 
-TensorList member_state(const runtime::State& state, int64_t member) {
-  return collect(state, member, [](SlotId slot) { return slot; });
+TensorList member_state(const runtime::State& state, int64_t member,
+                        const std::string& prefix) {
+  return collect(state, member, prefix, [](SlotId slot) { return slot; });
 }
 
-TensorList member_average(const runtime::State& state, int64_t member) {
-  return collect(state, member, [&](SlotId slot) {
+TensorList member_average(const runtime::State& state, int64_t member,
+                          const std::string& prefix) {
+  return collect(state, member, prefix, [&](SlotId slot) {
     const std::string& name = state.slots()[static_cast<size_t>(slot)].name;
     SlotId average = state.find(passes::state_slot("ema", name));
     return average == kNone ? slot : average;

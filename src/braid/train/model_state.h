@@ -23,10 +23,13 @@ class InitFile {
  public:
   explicit InitFile(const std::filesystem::path& path);
 
-  // Everything that is missing, unknown or of another type, in one error.
-  void check(const std::vector<Slot>& slots) const;
+  // Everything that is missing, unknown or of another type, in one error. Of
+  // several networks it is the one whose slots begin with the prefix.
+  void check(const std::vector<Slot>& slots,
+             const std::string& prefix = "") const;
   // Writes into one member of a checked state.
-  void apply(runtime::State& state, int64_t member) const;
+  void apply(runtime::State& state, int64_t member,
+             const std::string& prefix = "") const;
 
   const io::SafetensorsFile& file() const { return file_; }
   // Equal contents have equal numbers.
@@ -37,11 +40,14 @@ class InitFile {
   io::SafetensorsFile file_;
 };
 
-// Parameters and buffers of one member.
-TensorList member_state(const runtime::State& state, int64_t member);
+// Parameters and buffers of one member; of several networks that whose slots
+// begin with the prefix, under its own names.
+TensorList member_state(const runtime::State& state, int64_t member,
+                        const std::string& prefix = "");
 
 // The same with averaged weights where there are some: parameters that are not
 // trained, and buffers, are as they are.
-TensorList member_average(const runtime::State& state, int64_t member);
+TensorList member_average(const runtime::State& state, int64_t member,
+                          const std::string& prefix = "");
 
 }  // namespace braid::train

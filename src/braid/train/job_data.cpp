@@ -1,0 +1,186 @@
+#include "braid/train/job_data.h"
+
+#include <algorithm>
+
+#include "braid/base/error.h"
+#include "braid/base/text.h"
+#include "braid/io/data/sources.h"
+#include "braid/passes/names.h"
+#include "braid/train/index_ranges.h"
+#include "braid/train/job_file.h"
+
+namespace braid::train {
+namespace {
+
+using data::DatasetPtr;
+
+data::Texts texts_of(const config::Options& options) {
+  data::Texts texts;
+  for (const config::Option& option : options) {
+    texts[option.name] = option.text;
+  }
+  return texts;
+}
+
+// The option of a source that tells training from testing, and what it is for
+// testing: {"part", "test"}.
+std::optional<std::pair<std::string, std::string>> test_part(
+    const data::Source& source) {
+  for (const data::Option& option : source.options) {
+    for (const std::string& choice : option.choices) {
+      if (choice == "test" || choice == "val") return {{option.name, choice}};
+    }
+  }
+  return std::nullopt;
+}
+
+DatasetPtr open_one(const DataConfig& config, bool augmented, DType dtype) {
+  DatasetPtr dataset =
+      data::open_source(config.source, texts_of(config.options));
+  (void)augmented;
+  (void)dtype;
+  return dataset;
+}
+
+DatasetPtr open_eval(const JobConfig& config, DType dtype) {
+  if (config.eval.data) return open_one(*config.eval.data, false, dtype);
+  auto part = test_part(data::find_source(config.data.source));
+  if (!part) return nullptr;
+  const config::Option* given =
+      config::find_option(config.data.options, part->first);
+  if (given && given->text == part->second) return nullptr;
+  DataConfig test = config.data;
+  std::erase_if(test.options, [&](const config::Option& option) {
+    return option.name == part->first;
+  });
+  test.options.push_back({part->first, part->second});
+  return open_one(test, false, dtype);
+}
+
+std::string type_text(const ValueType& type) {
+  return fmt::format("{} {}", dtype_name(type.dtype), shape_text(type.shape));
+}
+
+std::string fields_text(const data::Dataset& dataset) {
+  std::string text;
+  for (const data::Field& field : dataset.fields()) {
+    text +=
+        fmt::format("{}{}", text.empty() ? "" : ", ", data::field_text(field));
+  }
+  return text;
+}
+
+void check_same_fields(const JobData& data) {
+  auto type = [](const data::Field& f) { return field_text(f); };
+  const auto& train = data.train->fields();
+  const auto& eval = data.eval->fields();
+  if (std::ranges::equal(train, eval, {}, type, type)) return;
+  fail_usage("[data] training data have {}, eval data {}",
+             fields_text(*data.train), fields_text(*data.eval));
+}
+
+void check_inputs(const JobData& data) {
+  for (const auto& [field, argument] : data.inputs) {
+    if (data.train->find_field(field)) continue;
+    std::vector<std::string> known;
+    for (const data::Field& f : data.train->fields()) known.push_back(f.name);
+    fail_usage("[inputs] the data have no field '{}'\nHINT: did you mean '{}'?",
+               field, nearest_name(field, known));
+  }
+}
+
+// Why a field cannot be that input; empty when it can.
+std::string problem_of(const data::Field& field, const Value& value,
+                       int64_t rows, const IndexRange* range) {
+  ValueType type{field.dtype, field.shape};
+  type.shape.insert(type.shape.begin(), rows);
+  if (type != value.type) {
+    return fmt::format("is {}, the field '{}' gives {}", type_text(value.type),
+                       field.name, type_text(type));
+  }
+  if (range && field.classes > range->size) {
+    return fmt::format("takes {} classes, the field '{}' has {}", range->size,
+                       field.name, field.classes);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string JobData::argument(const std::string& field) const {
+  auto given = inputs.find(field);
+  return given == inputs.end() ? field : given->second;
+}
+
+std::optional<size_t> JobData::field_of(const std::string& name) const {
+  for (size_t i = 0; i < train->fields().size(); ++i) {
+    if (argument(train->fields()[i].name) == name) return i;
+  }
+  return std::nullopt;
+}
+
+JobData open_data(const JobConfig& config) {
+  DType dtype = *find_dtype(config.dtype);
+  JobData data{.train = open_one(config.data, true, dtype),
+               .eval = nullptr,
+               .inputs = config.inputs};
+  check_inputs(data);
+  if (!config.phases.empty()) return data;
+  data.eval = open_eval(config, dtype);
+  if (!data.eval) return data;
+  if (config.eval.limit) {
+    data.eval = data::first_samples(data.eval, *config.eval.limit);
+  }
+  check_same_fields(data);
+  return data;
+}
+
+void resolve_data_paths(JobConfig& config) {
+  resolve_paths(config, [](const std::string& source, const std::string& name) {
+    using Kind = data::Option::Kind;
+    for (const data::Option& option : data::find_source(source).options) {
+      if (option.name == name) {
+        return option.kind == Kind::kPath || option.kind == Kind::kFiles;
+      }
+    }
+    return false;
+  });
+}
+
+std::map<std::string, ValueType> argument_types(const JobData& data,
+                                                int64_t rows) {
+  std::map<std::string, ValueType> types;
+  for (const data::Field& field : data.train->fields()) {
+    ValueType type{field.dtype, field.shape};
+    type.shape.insert(type.shape.begin(), rows);
+    types[data.argument(field.name)] = type;
+  }
+  return types;
+}
+
+void check_arguments(const JobData& data, const Graph& forward, int64_t rows,
+                     const std::vector<std::string>& others) {
+  std::string problems;
+  auto ranges = index_ranges(forward);
+  for (ValueId id : forward.inputs()) {
+    const Value& value = forward.value(id);
+    bool is_given = value.name == passes::kMicroInput ||
+                    std::ranges::find(others, value.name) != others.end();
+    if (is_given) continue;
+    auto field = data.field_of(value.name);
+    auto range = ranges.find(value.name);
+    std::string problem =
+        !field ? fmt::format("{} has no field", type_text(value.type))
+               : problem_of(data.train->fields()[*field], value, rows,
+                            range == ranges.end() ? nullptr : &range->second);
+    if (problem.empty()) continue;
+    problems += fmt::format("\n  argument '{}' {}", value.name, problem);
+  }
+  if (problems.empty()) return;
+  fail_usage(
+      "[data] {} does not fit the model:{}\n"
+      "HINT: it has {}; 'inputs: {{FIELD: ARGUMENT}}' names which is which",
+      data.train->name(), problems, fields_text(*data.train));
+}
+
+}  // namespace braid::train

@@ -1,0 +1,282 @@
+#include "braid/train/job_model.h"
+
+#include <algorithm>
+
+#include "braid/base/error.h"
+#include "braid/base/text.h"
+#include "braid/graph/init.h"
+#include "braid/ops/functions.h"
+#include "braid/ops/named_losses.h"
+#include "braid/passes/names.h"
+#include "braid/passes/prune.h"
+#include "braid/train/metrics.h"
+#include "braid/train/model_state.h"
+#include "braid/train/phase_graph.h"
+
+namespace braid::train {
+namespace {
+
+passes::Optimizer make_optimizer(const JobConfig& job,
+                                 const NetworkConfig& network) {
+  passes::Optimizer optimizer = passes::make_optimizer(network.optimizer.kind);
+  auto set = [&](const std::string& name, double value) {
+    passes::set_option(optimizer, name, value);
+  };
+  for (const auto& [name, value] : optimizer_values(network.optimizer.values)) {
+    set(name, value);
+  }
+  if (job.clip.norm) set("clip_norm", *job.clip.norm);
+  if (job.clip.value) set("clip_value", *job.clip.value);
+  if (job.ema) set("ema_decay", *job.ema);
+  if (job.on_nan == "skip") set("skip_nonfinite", 1);
+  for (const GroupConfig& group : network.groups) {
+    passes::ParameterGroup values{group.pattern, {}};
+    for (const auto& [name, value] : optimizer_values(group.values)) {
+      values.values[name] = value;
+    }
+    passes::add_group(optimizer, values);
+  }
+  return optimizer;
+}
+
+std::optional<passes::Schedule> make_schedule(const std::string& text) {
+  passes::Schedule schedule = passes::parse_schedule(text);
+  if (schedule == passes::parse_schedule("constant")) return std::nullopt;
+  return schedule;
+}
+
+JobNetwork make_network(const JobConfig& job, std::string name,
+                        NetworkConfig config) {
+  JobNetwork network{.name = std::move(name),
+                     .config = std::move(config),
+                     .optimizer = {},
+                     .schedule = {},
+                     .contents = {}};
+  network.optimizer = make_optimizer(job, network.config);
+  network.optimizer.scope = network.name;
+  network.schedule = make_schedule(network.config.schedule);
+  // Patterns are written without the network's name.
+  for (passes::ParameterGroup& group : network.optimizer.groups) {
+    group.pattern = network.prefix() + group.pattern;
+  }
+  return network;
+}
+
+// The only network of a job with `model:`.
+NetworkConfig single_network(const JobConfig& job) {
+  return {.model = job.model,
+          .output = job.output,
+          .optimizer = job.optimizer,
+          .schedule = job.schedule,
+          .init = job.init,
+          .freeze = job.freeze,
+          .groups = job.groups};
+}
+
+std::map<std::string, int64_t> argument_classes(const JobData& data) {
+  std::map<std::string, int64_t> classes;
+  for (const data::Field& field : data.train->fields()) {
+    if (field.classes > 0) classes[data.argument(field.name)] = field.classes;
+  }
+  return classes;
+}
+
+// Replaces the loss of a built-in model by another of its first output.
+void replace_loss(Graph& graph, const JobConfig& job) {
+  ValueId output = kNone;
+  for (const Output& o : graph.outputs()) {
+    bool fits = job.output.empty() ? o.name != "loss" : o.name == job.output;
+    if (fits && output == kNone) output = o.value;
+  }
+  std::string target = job.target;
+  if (target.empty()) target = graph.value(graph.inputs().back()).name;
+  ValueId input = graph.find_input(target);
+  if (output == kNone || input == kNone) {
+    fail_usage("[loss] '{}' has no {} '{}'", job.model,
+               output == kNone ? "output" : "input",
+               output == kNone ? job.output : target);
+  }
+  graph.set_path("loss");
+  Var loss = parse_loss(job.loss)({&graph, output}, {&graph, input});
+  graph.outputs()[0].value = reshape(loss, {}).id;
+}
+
+void keep_outputs(Graph& graph, const std::vector<std::string>& wanted) {
+  std::erase_if(graph.outputs(), [&](const Output& output) {
+    return output.name != "loss" &&
+           std::ranges::find(wanted, output.name) == wanted.end();
+  });
+}
+
+ModelHints hints_for(const JobConfig& job, const std::string& model,
+                     std::map<std::string, ValueType> inputs) {
+  ModelHints hints{.inputs = std::move(inputs)};
+  if (!is_model_file(model)) hints.dtype = find_dtype(job.dtype);
+  return hints;
+}
+
+}  // namespace
+
+JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
+                   const JobData& data)
+    : machine_(machine), config_(config), data_(data) {
+  add_networks();
+  int64_t rows = config.batch_size / config.accumulate;
+  for (size_t i = 0; i < phases_.size(); ++i) {
+    Graph graph = forward(i, rows);
+    check_arguments(data_, graph, rows, noise_names());
+  }
+  if (!data.eval) return;
+  metrics_ = config.eval.metrics;
+  if (metrics_.empty()) metrics_ = default_metrics(eval(rows));
+  eval(rows);
+}
+
+void JobModel::add_networks() {
+  if (config_.phases.empty()) {
+    networks_.push_back(make_network(config_, "", single_network(config_)));
+    phases_.push_back({});
+    LoadedModel model =
+        load_model(machine_, config_.model,
+                   {.dtype = hints_for(config_, config_.model, {}).dtype,
+                    .inputs = argument_types(
+                        data_, config_.batch_size / config_.accumulate),
+                    .classes = argument_classes(data_),
+                    .loss = named_loss()});
+    networks_[0].contents = model.contents;
+    return;
+  }
+  for (const auto& [name, config] : config_.networks) {
+    networks_.push_back(make_network(config_, name, config));
+  }
+  for (const PhaseConfig& phase : config_.phases) {
+    auto learner =
+        std::ranges::find(networks_, phase.learns, &JobNetwork::name);
+    phases_.push_back({static_cast<size_t>(learner - networks_.begin()),
+                       phase.every, parse_expression(phase.loss)});
+  }
+  for (JobNetwork& network : networks_) {
+    if (!network.config.model.ends_with(".pt2")) continue;
+    network.contents =
+        load_network(machine_, network.config.model, {}, network.config.output)
+            .contents;
+  }
+}
+
+std::vector<std::string> JobModel::noise_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : config_.noise) names.push_back(name);
+  return names;
+}
+
+// A .pt2 file gets its loss on import; others have one.
+std::optional<io::pt2::NamedLoss> JobModel::named_loss() const {
+  if (config_.loss.empty() || !config_.model.ends_with(".pt2")) return {};
+  std::string target = config_.target;
+  if (target.empty()) {
+    std::vector<std::string> taken = input_names(machine_, config_.model), free;
+    for (const data::Field& field : data_.train->fields()) {
+      std::string name = data_.argument(field.name);
+      if (std::ranges::find(taken, name) == taken.end()) free.push_back(name);
+    }
+    if (free.size() != 1) {
+      fail_usage(
+          "[loss] which field is the target of the loss?\n"
+          "HINT: name it, as 'target: y'");
+    }
+    target = free[0];
+  }
+  return io::pt2::NamedLoss{config_.loss, config_.output, target};
+}
+
+Graph JobModel::load_single(int64_t rows, Form form) const {
+  const std::string& model = config_.model;
+  ModelHints hints = hints_for(config_, model, argument_types(data_, rows));
+  hints.classes = argument_classes(data_);
+  hints.form = form;
+  hints.loss = named_loss();
+  hints.outputs = metric_outputs(
+      form == Form::kEval ? metrics_ : std::vector<std::string>());
+  bool replaces = !config_.loss.empty() && !hints.loss;
+  if (!replaces) return load_model(machine_, model, hints).graph;
+  Graph graph = load_with_outputs(machine_, model, hints).graph;
+  replace_loss(graph, config_);
+  keep_outputs(graph, hints.outputs);
+  passes::prune(machine_.ops(), graph);
+  return graph;
+}
+
+Graph JobModel::build_phase(const JobPhase& phase, int64_t rows) const {
+  auto types = argument_types(data_, rows);
+  for (const auto& [name, noise] : config_.noise) {
+    ValueType type{*find_dtype(config_.dtype), noise.shape};
+    type.shape.insert(type.shape.begin(), rows);
+    types[name] = type;
+  }
+  PhaseNetworks networks;
+  for (const JobNetwork& network : networks_) {
+    const NetworkConfig& c = network.config;
+    networks[network.name] = {
+        .names = input_names(machine_, c.model),
+        .build = [&](const std::map<std::string, ValueType>& inputs) {
+          return load_network(machine_, c.model,
+                              hints_for(config_, c.model, inputs), c.output)
+              .graph;
+        }};
+  }
+  return build_phase_graph(machine_.ops(), phase.loss, networks, types);
+}
+
+// What begins how, and what does not learn.
+void JobModel::prepare(Graph& forward, const JobNetwork& learner) const {
+  for (const JobNetwork& network : networks_) {
+    for (const config::Option& rule : network.config.init.rules) {
+      passes::initialise(forward, network.prefix() + rule.name,
+                         parse_init(rule.text));
+    }
+  }
+  for (size_t i = 0; i < forward.slots().size(); ++i) {
+    Slot& slot = forward.slot(static_cast<SlotId>(i));
+    if (!slot.name.starts_with(learner.prefix())) slot.trainable = false;
+  }
+  std::vector<std::string> frozen;
+  for (const std::string& pattern : learner.config.freeze) {
+    frozen.push_back(learner.prefix() + pattern);
+  }
+  passes::freeze(forward, frozen);
+}
+
+Graph JobModel::forward(size_t phase, int64_t rows) const {
+  const JobPhase& p = phases_[phase];
+  Graph graph = config_.phases.empty() ? load_single(rows, Form::kTrain)
+                                       : build_phase(p, rows);
+  prepare(graph, networks_[p.network]);
+  return graph;
+}
+
+Graph JobModel::eval(int64_t rows) const {
+  Graph graph = load_single(rows, Form::kEval);
+  prepare(graph, networks_[0]);
+  add_metric_outputs(graph, metrics_);
+  passes::prune(machine_.ops(), graph);
+  return graph;
+}
+
+void JobModel::initialise(runtime::State& state) const {
+  state.initialise(std::vector<int64_t>{config_.seed});
+  for (const JobNetwork& network : networks_) {
+    std::vector<std::string> patterns;
+    for (const config::Option& rule : network.config.init.rules) {
+      patterns.push_back(rule.name);
+    }
+    if (network.contents) {
+      network.contents->apply(state, 0, patterns, network.prefix());
+    }
+    if (network.config.init.file.empty()) continue;
+    InitFile file(network.config.init.file);
+    file.check(state.slots(), network.prefix());
+    file.apply(state, 0, network.prefix());
+  }
+}
+
+}  // namespace braid::train

@@ -1,0 +1,71 @@
+// The models of a job as graphs: what every phase minimises, and what is
+// evaluated, for any number of rows. A job with one model has one phase.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "braid/runtime/machine.h"
+#include "braid/train/job_data.h"
+#include "braid/train/loss_expression.h"
+#include "braid/train/model_file.h"
+#include "braid/train/programs.h"
+
+namespace braid::train {
+
+// One network with what belongs to it. The only one of a job has no name.
+struct JobNetwork {
+  std::string name;
+  NetworkConfig config;
+  passes::Optimizer optimizer;
+  std::optional<passes::Schedule> schedule;       // none: constant rates
+  std::shared_ptr<const FirstContents> contents;  // of a .pt2 file
+
+  // What its slots' names begin with: "generator.".
+  std::string prefix() const { return name.empty() ? "" : name + "."; }
+};
+
+struct JobPhase {
+  size_t network = 0;    // that learns
+  int64_t every = 1;     // steps
+  Expression loss = {};  // of several networks
+};
+
+class JobModel {
+ public:
+  // Borrows the machine and the data. Builds every graph once, so that what
+  // is wrong shows at once.
+  JobModel(const runtime::Machine& machine, const JobConfig& config,
+           const JobData& data);
+
+  const std::vector<JobNetwork>& networks() const { return networks_; }
+  const std::vector<JobPhase>& phases() const { return phases_; }
+  // Inputs that are drawn, not read.
+  std::vector<std::string> noise_names() const;
+
+  // The forward of a phase for so many rows, with its loss.
+  Graph forward(size_t phase, int64_t rows) const;
+  // The eval form with what the metrics are counted from.
+  Graph eval(int64_t rows) const;
+  const std::vector<std::string>& metrics() const { return metrics_; }
+
+  // Fills a new state: by the seed, then files.
+  void initialise(runtime::State& state) const;
+
+ private:
+  void add_networks();
+  Graph load_single(int64_t rows, Form form) const;
+  Graph build_phase(const JobPhase& phase, int64_t rows) const;
+  void prepare(Graph& forward, const JobNetwork& learner) const;
+  std::optional<io::pt2::NamedLoss> named_loss() const;
+
+  const runtime::Machine& machine_;
+  const JobConfig& config_;
+  const JobData& data_;
+  std::vector<JobNetwork> networks_;
+  std::vector<JobPhase> phases_;
+  std::vector<std::string> metrics_;
+};
+
+}  // namespace braid::train
