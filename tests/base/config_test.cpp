@@ -369,7 +369,7 @@ TEST(Config, BadFilesAreRefusedWithTheirLine) {
       {"paint: []", {"paint is a map of keys, got a list"}},
       {"paint: {a: {b: c}}", {"paint.a is a value or a list, got a map"}},
       {"paint: {a:}", {"paint.a is a value or a list, got nothing"}},
-      {"spare: []", {"spare is a map of keys"}},
+      {"spare: []", {"spare.radius is a number, got a list"}},
       {"spare: fast", {"spare.radius is a number, got 'fast'"}},
       {"spare: {radius: 0}", {"spare.radius is above 0"}},
       {"spare: {raduis: 1}", {"unknown key 'spare.raduis'", "'spare.radius'"}},

@@ -1,7 +1,6 @@
 #include "braid/cli/settings.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "braid/base/error.h"
 #include "braid/base/numbers.h"
@@ -9,11 +8,10 @@
 #include "braid/graph/init.h"
 #include "braid/ops/update_kinds.h"
 #include "braid/passes/names.h"
+#include "braid/passes/option_range.h"
 
 namespace braid::cli {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -23,34 +21,9 @@ bool is_probability(const std::string& name) {
   return name == "dropout" || name.ends_with(".p");
 }
 
-struct Range {
-  double low = -kInf;
-  double high = kInf;
-  bool with_low = true;
-  bool with_high = true;
-
-  bool holds(double value) const {
-    return (value > low || (with_low && value == low)) &&
-           (value < high || (with_high && value == high));
-  }
-  std::string text() const {
-    if (high == kInf) {
-      return fmt::format("{} {}", with_low ? "at least" : "above", low);
-    }
-    return fmt::format("from {} to {}{}", low, with_high ? "" : "below ", high);
-  }
-};
-
-Range range_of(const std::string& name) {
-  if (is_probability(name) || name == "beta1" || name == "beta2" ||
-      name == "ema_decay") {
-    return {.low = 0, .high = 1, .with_high = false};
-  }
-  if (name == "clip_norm" || name == "clip_value") {
-    return {.low = 0, .with_low = false};
-  }
-  if (name == "dampening") return {};
-  return {.low = 0};
+passes::Range range_of(const std::string& name) {
+  if (is_probability(name)) return {.low = 0, .high = 1, .with_high = false};
+  return passes::option_range(name);
 }
 
 double read_flag(const Setting& s) {
@@ -63,8 +36,8 @@ double read_number(const Setting& s) {
   if (!number) {
     fail_usage("{}: '{}' is a number, not '{}'", s.where, s.name, s.text);
   }
-  Range range = range_of(s.name);
-  if (std::isnan(*number) || !range.holds(*number)) {
+  passes::Range range = range_of(s.name);
+  if (!range.holds(*number)) {
     fail_usage("{}: '{}' must be {}, got {}", s.where, s.name, range.text(),
                s.text);
   }

@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "braid/base/config/section.h"
@@ -117,12 +116,12 @@ struct NoiseConfig {
 
 struct JobConfig {
   std::string model = {};  // "lenet(classes=36)", or an absolute path
-  std::string output =
-      {};  // names of an exported model for the loss; empty: its
-  std::string target = {};  // only ones
+  // Names of an exported model that the loss reads; empty: its only ones.
+  std::string output = {};
+  std::string target = {};
   DataConfig data = {};
-  std::map<std::string, std::string> inputs =
-      {};                 // field of the data -> argument
+  // Field of the data -> argument of the forward.
+  std::map<std::string, std::string> inputs = {};
   std::string loss = {};  // empty: the model's own
   OptimizerConfig optimizer = {};
   std::string schedule = "constant";
@@ -166,10 +165,5 @@ struct KeyProblem {
   config::Problem problem = {};
 };
 std::vector<KeyProblem> problems_of(const JobConfig& job);
-
-// Values as the optimizer takes them: flags are 0 or 1, `betas` is beta1 and
-// beta2. Throws std::invalid_argument about a value that is no number.
-std::vector<std::pair<std::string, double>> optimizer_values(
-    const config::Options& values);
 
 }  // namespace braid::train

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "braid/train/job_config.h"
@@ -29,10 +30,15 @@ void write_job(const std::filesystem::path& path, const JobConfig& job);
 // All keys, or only those that differ from the defaults.
 std::string job_text(const JobConfig& job, bool all_keys = true);
 
-// Makes options of data sources absolute that are relative paths, as the
-// sources know them: is_path("cifar10", "folder").
-using IsPathOption =
-    std::function<bool(const std::string& source, const std::string& option)>;
-void resolve_paths(JobConfig& job, const IsPathOption& is_path);
+// Makes relative paths in the options of data sources absolute, as the sources
+// know them: kind_of("cifar10", "folder").
+enum class PathKind {
+  kNone,
+  kPath,   // "data/images"
+  kFiles,  // "x=a.npy" or "[x=a.npy, y=b.npy]"
+};
+using PathKindOf = std::function<PathKind(const std::string& source,
+                                          const std::string& option)>;
+void resolve_paths(JobConfig& job, const PathKindOf& kind_of);
 
 }  // namespace braid::train

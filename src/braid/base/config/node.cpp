@@ -41,6 +41,18 @@ bool same_content(const Node& a, const Node& b) {
          std::ranges::equal(a.items, b.items, same_content);
 }
 
+// Keys may have points in them, so that the tree tells where they end.
+Place place_of(const Node& root, std::string_view key) {
+  for (size_t i = 0; i < root.items.size(); ++i) {
+    const Node& item = root.items[i];
+    std::string name = root.is_list() ? std::to_string(i) : item.key;
+    if (name == key) return item.place;
+    if (name.empty() || !key.starts_with(name + ".")) continue;
+    return place_of(item, key.substr(name.size() + 1));
+  }
+  return root.place;
+}
+
 std::string shown(const Node& node) {
   switch (node.kind) {
     case Node::Kind::kNull: return "nothing";

@@ -15,6 +15,8 @@ struct Place {
 
   // "line 7", "override 'optimizer.lr=3e-4'"; empty when it is nowhere.
   std::string text() const;
+
+  bool operator==(const Place&) const = default;
 };
 
 struct Node {
@@ -43,6 +45,9 @@ Node make_map(std::vector<Node> items = {});
 
 // The same content; keys of items count, places and quotes do not.
 bool same_content(const Node& a, const Node& b);
+
+// Where a key such as "optimizer.lr" was written, or else what holds it.
+Place place_of(const Node& root, std::string_view key);
 
 // For messages: "'fast'", "a list", "a map", "nothing".
 std::string shown(const Node& node);

@@ -32,9 +32,9 @@ void Reader::finish() {
   }
 }
 
-// A bare value stands alone, or without a key beside those of overrides.
+// A bare value or list stands alone, or without a key beside those of overrides.
 void Reader::bare(Name key) {
-  if (node_->is_value()) {
+  if (node_->is_value() || node_->is_list()) {
     made_ = make_map({*node_});
     made_.place = node_->place;
     made_.items[0].key.clear();

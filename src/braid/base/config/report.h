@@ -2,6 +2,7 @@
 // it, each with its place.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct Problem {
   std::string hint = {};  // what to do, when that is known
 };
 
+// What an error says, without who says it: "[schedule] text\nHINT: hint".
+Problem problem_of(const std::invalid_argument& error);
+
 class Report {
  public:
   // "job", "train.yaml": messages begin "[job] train.yaml line 7: ...".
@@ -21,6 +25,8 @@ class Report {
       : who_(std::move(who)), file_(std::move(file)) {}
 
   void add(const Place& place, Problem problem);
+  // Whether there is a problem at this place of the file or command line.
+  bool has(const Place& place) const;
   bool empty() const { return entries_.empty(); }
   // "train.yaml line 7", "override 'optimizer.lr=3e-4'"
   std::string place_text(const Place& place) const;

@@ -128,4 +128,8 @@ void Section::texts_by_name(Name name, std::map<std::string, std::string>& v,
   value(names_field(name, v, meaning));
 }
 
+void Section::options(Name name, Options& v, Name what, Meaning meaning) {
+  group({name, meaning, [&](Section& s) { s.rest(v, what, meaning); }});
+}
+
 }  // namespace braid::config

@@ -158,8 +158,11 @@ class Section {
   void sections_by_name(Name name, std::map<std::string, T>& value,
                         Meaning meaning);
 
-  // First in a description: a bare value in place of the section is the
-  // value of this key.
+  // A section all of whose keys are options; `what` is as of rest().
+  void options(Name name, Options& value, Name what, Meaning meaning);
+
+  // First in a description: a bare value or list in place of the section is
+  // the value of this key.
   virtual void bare(Name key) = 0;
   // Last in a description: all other keys. `what` names one in the docs:
   // "VALUE".

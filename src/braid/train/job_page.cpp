@@ -1,0 +1,97 @@
+#include "braid/train/job_page.h"
+
+#include "braid/base/config/page.h"
+#include "braid/base/error.h"
+#include "braid/train/job_config.h"
+
+namespace braid::train {
+namespace {
+
+constexpr const char* kIntro =
+    "# Job files\n\n"
+    "Made from the table in `src/braid/train/job_config.cpp` by `make docs`; "
+    "do not edit.\n\n"
+    "A job is one training run. Its file is YAML with the keys below; only "
+    "`model`, `data` and one of `steps` and `epochs` must be there:\n\n"
+    "```yaml\n";
+
+constexpr const char* kExample =
+    "model: lenet(classes=36)       # or {name: lenet, classes: 36}\n"
+    "data:\n"
+    "  source: glyphs               # docs/data.md lists sources and options\n"
+    "  count: 20000\n"
+    "optimizer:\n"
+    "  kind: adamw\n"
+    "  lr: 1e-3\n"
+    "  weight_decay: 0.01\n"
+    "schedule: cosine(steps=900,warmup=50)\n"
+    "epochs: 3\n"
+    "batch_size: 64\n"
+    "clip: 1.0                      # or {norm: 1.0, value: 0.5}\n"
+    "groups:\n"
+    "  - {pattern: '*.bias', weight_decay: 0}\n"
+    "eval:\n"
+    "  metrics: [accuracy]\n"
+    "  early_stop: {metric: accuracy, patience: 3}\n"
+    "checkpoint: {every: 200, keep: 2}\n"
+    "seed: 1\n";
+
+constexpr const char* kRules =
+    "```\n\n"
+    "- Values are read by the type of their key: `1e-4` and `.1` are numbers, "
+    "`no` for a text is the text `no`, a number in quotes is an error. An "
+    "unknown key is an error that names the nearest known one. All problems "
+    "of a file are reported at once, each with its line.\n"
+    "- On the command line any key can be set: `braid train job.yaml "
+    "optimizer.lr=3e-4 data.count=100 phases.0.every=2`. Lists and maps are "
+    "written as in YAML: `'freeze=[conv1.*]'`; nothing after `=` takes a value "
+    "away.\n"
+    "- Relative paths begin at the folder of the file, those of the command "
+    "line at the working directory. The configuration that a run saves beside "
+    "its results has all keys and absolute paths.\n"
+    "- `model`, `loss` and `schedule` are `name(value=1)`, or a map "
+    "(`{name: lenet, classes: 36}`, `{kind: cosine, steps: 900}`).\n"
+    "- `optimizer` and `schedule` take the kinds and values that `braid step "
+    "--help` lists, `betas: [0.9, 0.999]` too; `init` the initialisers.\n"
+    "- Several networks (a GAN) have `networks`, `phases` and, for random "
+    "inputs, `noise`, in place of `model`, `loss`, `optimizer` and what goes "
+    "with them:\n\n"
+    "```yaml\n";
+
+constexpr const char* kNetworks =
+    "networks:\n"
+    "  generator: {model: dcgan_generator, optimizer: {kind: adam, lr: 2e-4}}\n"
+    "  discriminator:\n"
+    "    model: dcgan_discriminator\n"
+    "    optimizer: {kind: adam, lr: 2e-4, betas: [0.5, 0.999]}\n"
+    "phases:\n"
+    "  - learns: discriminator\n"
+    "    loss: bce(discriminator(x), 1) + "
+    "bce(discriminator(detach(generator(z))), 0)\n"
+    "  - learns: generator\n"
+    "    loss: bce(discriminator(generator(z)), 1)\n"
+    "noise:\n"
+    "  z: {shape: [100, 1, 1], kind: normal}\n"
+    "data: {source: glyphs}\n"
+    "epochs: 5\n";
+
+constexpr const char* kTable =
+    "```\n\n## Keys\n\n"
+    "`N` stands for a number from 0, `NAME`, `OPTION`, `VALUE` and `PATTERN` "
+    "for names.\n\n";
+
+}  // namespace
+
+std::string job_page() {
+  return fmt::format("{}{}{}{}{}{}", kIntro, kExample, kRules, kNetworks,
+                     kTable,
+                     config::markdown_table(config::rows_of<JobConfig>()));
+}
+
+std::string job_help() {
+  return config::help_text(config::rows_of<JobConfig>());
+}
+
+std::vector<std::string> job_examples() { return {kExample, kNetworks}; }
+
+}  // namespace braid::train

@@ -1,0 +1,47 @@
+#include "braid/train/job_page.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "braid/train/job_file.h"
+
+namespace braid::train {
+namespace {
+
+const std::string kPath = std::string(BRAID_SOURCE_DIR) + "/docs/job.md";
+
+// `make docs` runs this test with BRAID_WRITE_DOCS set.
+TEST(JobPage, IsWhatTheTableSays) {
+  std::string page = job_page();
+  if (std::getenv("BRAID_WRITE_DOCS")) std::ofstream(kPath) << page;
+  std::stringstream kept;
+  kept << std::ifstream(kPath).rdbuf();
+  EXPECT_TRUE(kept.str() == page) << "HINT: docs/job.md is old: make docs";
+}
+
+TEST(JobPage, HoldsExamplesThatAreJobs) {
+  for (const std::string& example : job_examples()) {
+    EXPECT_NE(job_page().find(example), std::string::npos);
+    EXPECT_NO_THROW(parse_job(example, "job.yaml")) << example;
+  }
+}
+
+TEST(JobPage, HelpNamesEveryKeyOf80Columns) {
+  std::istringstream lines(job_help());
+  int keys = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 80u) << line;
+    keys += line.starts_with("  ") && line[2] != ' ';
+  }
+  std::string page = job_page();
+  size_t rows = 0;
+  for (size_t at = 0; (at = page.find("\n| `", at)) != page.npos; ++at) ++rows;
+  EXPECT_EQ(static_cast<size_t>(keys), rows);
+  EXPECT_GT(keys, 60);
+}
+
+}  // namespace
+}  // namespace braid::train
