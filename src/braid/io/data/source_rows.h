@@ -6,6 +6,14 @@
 
 namespace braid::data {
 
+Source idx_source();
+Source cifar10_source();
+Source cifar100_source();
+Source npy_source();
+Source safetensors_source();
+Source csv_source();
+Source text_source();
+Source tokens_source();
 Source glyphs_source();
 
 }  // namespace braid::data

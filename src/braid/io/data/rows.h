@@ -1,0 +1,40 @@
+// Samples that are rows of tensors in files: the first dimension counts them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "braid/io/data/dataset.h"
+#include "braid/io/data/elements.h"
+#include "braid/io/data/options.h"
+#include "braid/io/file.h"
+
+namespace braid::data {
+
+// A tensor [N, ...] somewhere in memory, row-major: a field of N samples.
+struct Column {
+  std::string field;
+  Element element = {};
+  Shape shape = {};  // [N, ...]
+  io::Bytes bytes = {};
+  std::string file = {};  // for errors
+  size_t offset = 0;      // of `bytes` in the file
+  bool is_image = false;  // bytes that become f32 from 0 to 1
+};
+
+// Bytes with two or more dimensions per sample are taken for pixels.
+bool looks_like_image(const Column& column);
+
+// The dataset of columns of equal length. Whole numbers are read once, to
+// know their classes: the largest and one; with `classes` given, a number
+// outside is an error. `keeper` owns the bytes.
+DatasetPtr rows_dataset(const std::string& who, std::vector<Column> columns,
+                        int64_t classes, std::shared_ptr<const void> keeper);
+
+// Options of sources that give whole tensors, and what they do to columns.
+Option classes_option();
+Option pixels_option();
+void apply_pixels(const Options& options, std::vector<Column>& columns);
+
+}  // namespace braid::data

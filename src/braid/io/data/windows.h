@@ -1,0 +1,38 @@
+// Language models: a long row of tokens, cut into windows.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "braid/io/data/dataset.h"
+#include "braid/io/data/elements.h"
+#include "braid/io/data/options.h"
+#include "braid/io/file.h"
+
+namespace braid::data {
+
+struct TokenRow {
+  Element element;
+  io::Bytes bytes;
+  std::string file;   // for errors
+  size_t offset = 0;  // of `bytes` in the file
+
+  size_t size() const {
+    return bytes.size() / static_cast<size_t>(element.bytes);
+  }
+};
+
+// Options of sources that give windows.
+Option length_option();
+Option stride_option();
+
+// Sample i holds the tokens from i * stride on, as many as `length` says, and
+// the targets, which are the tokens one further. A token outside of [0, vocab)
+// is an error when it is read. `keeper` owns the bytes.
+DatasetPtr windows_dataset(const Options& options, const TokenRow& row,
+                           int64_t vocab, std::shared_ptr<const void> keeper);
+
+// The fields of a language model.
+std::vector<Field> token_fields(int64_t length, int64_t vocab);
+
+}  // namespace braid::data
