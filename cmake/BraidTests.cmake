@@ -30,6 +30,16 @@ function(braid_add_tests name library)
   file(APPEND "${CMAKE_BINARY_DIR}/test_list.txt" "${name}_tests\n")
 endfunction()
 
+# tests/tools/*.cpp -> build/tests/<name>: programs that the Python tests call.
+file(GLOB tools CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/tools/*.cpp")
+foreach(tool IN LISTS tools)
+  cmake_path(GET tool STEM name)
+  add_executable(${name} ${tool})
+  target_link_libraries(${name} PRIVATE braid_io braid_warnings)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+endforeach()
+
 foreach(layer IN LISTS braid_layers)
   if(NOT layer STREQUAL "runtime")  # its tests run real kernels
     braid_add_tests(${layer} braid_${layer} RECURSIVE)

@@ -1,6 +1,6 @@
 #include "braid/cli/step_run.h"
 
-#include "braid/cli/progress.h"
+#include "braid/cli/display.h"
 #include "braid/cli/signals.h"
 
 namespace braid::cli {
@@ -47,6 +47,20 @@ Json memory_json(const StepJob& job, const train::Trainer& trainer,
           {"measured_peak_bytes", backend.account().peak_bytes()}};
 }
 
+DisplayState display_state(const StepJob& job, const train::Trainer& trainer,
+                           runtime::Backend& backend, int64_t step) {
+  DisplayState state;
+  state.step = step;
+  state.steps = job.steps;
+  state.memory_bytes = backend.account().peak_bytes();
+  state.limit_bytes = job.has_limit() ? job.limit_bytes : 0;
+  for (size_t k = 0; k < trainer.losses().size(); ++k) {
+    state.rows.push_back(
+        {fmt::format("member-{}", k), trainer.losses()[k], {}, {}});
+  }
+  return state;
+}
+
 }  // namespace
 
 StepRun::StepRun(const StepJob& job, train::Trainer& trainer,
@@ -64,15 +78,15 @@ StepRun::StepRun(const StepJob& job, train::Trainer& trainer,
 }
 
 bool StepRun::run() {
-  Progress progress(stdout, record_.step, job_.steps);
+  Display display(stdout, {.first_step = record_.step});
   while (record_.step < job_.steps && !stop_requested()) {
     record_.step == 0 ? first_step() : step();
-    progress.update(record_.step, trainer_.losses());
+    display.update(display_state(job_, trainer_, backend_, record_.step));
     bool due =
         job_.checkpoint_every > 0 && record_.step % job_.checkpoint_every == 0;
     if (due) save();
   }
-  progress.finish();
+  display.finish();
   bool done = record_.step == job_.steps;
   if (job_.checkpoint_every > 0 && record_.step > saved_step_) save();
   if (done) write_results();

@@ -1,0 +1,70 @@
+// Display: what a run shows while it runs.
+//
+// On a terminal a block of lines that is drawn again in place, with messages
+// above it; elsewhere a plain line now and then. The cursor always stands at
+// the end of the block and is never hidden, so a killed process leaves a
+// usable terminal.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "braid/cli/display_text.h"
+
+namespace braid::cli {
+
+struct DisplayOptions {
+  bool quiet = false;            // only the last line, see done()
+  int64_t first_step = 0;        // from which the rate is counted
+  double redraw_period_s = 0.1;  // least time between two blocks
+  double plain_period_s = 2;     // least time between two plain lines
+};
+
+// Borrows the stream, and nothing else may write to it meanwhile. Writing
+// blocks; one thread. Destruction ends the block, so that an error message
+// begins on a line of its own.
+class Display {
+ public:
+  explicit Display(std::FILE* out, DisplayOptions options = {});
+  ~Display();
+  Display(const Display&) = delete;
+  Display& operator=(const Display&) = delete;
+
+  // After each step; its rate is filled in here. Shown when it is time, and
+  // when it is the last step.
+  void update(const DisplayState& state);
+
+  // A line that stays: above the block, or by itself.
+  void message(std::string_view text);
+
+  // Shows the newest state, if it was not, and ends the block.
+  void finish();
+
+  // finish(), then the line that is written even when quiet.
+  void done(std::string_view text);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool is_due() const;
+  void show();
+  void show_plain();
+  void write_block(std::string_view above);
+  std::string erase_text() const;
+  void end_block();
+  void write(std::string_view text);
+
+  std::FILE* out_;
+  DisplayOptions options_;
+  bool in_place_;
+  bool utf8_;
+  DisplayState state_;
+  std::string evaluation_;          // that was written as a plain line
+  std::vector<std::string> block_;  // on the screen now
+  bool shown_ = true;               // state_ is on the screen
+  Clock::time_point start_, last_;
+};
+
+}  // namespace braid::cli

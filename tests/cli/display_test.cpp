@@ -1,0 +1,222 @@
+#include "braid/cli/display.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <memory>
+#include <stdexcept>
+
+namespace braid::cli {
+namespace {
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+using Lines = std::vector<std::string>;
+
+DisplayState state_of(int64_t step, int64_t steps = 9) {
+  DisplayState state;
+  state.step = step;
+  state.steps = steps;
+  state.rows = {{"", 0.25, {}, {}}};
+  return state;
+}
+
+std::string content_of(std::FILE* file) {
+  std::rewind(file);
+  std::string text(4000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  return text;
+}
+
+// A file is no terminal: whole lines, and always one for the last step.
+TEST(Display, WritesPlainLinesToAFile) {
+  File file(std::tmpfile(), std::fclose);
+  {
+    Display display(file.get());
+    for (int64_t step = 1; step <= 3; ++step) {
+      display.update(state_of(step, 3));
+    }
+    display.finish();
+  }
+  std::string text = content_of(file.get());
+  EXPECT_EQ(text.find("step  3/3  loss 0.25"), 0u) << text;
+  EXPECT_EQ(text.find('\r'), text.npos);
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
+}
+
+TEST(Display, SaysAnEvaluationOnceInAFile) {
+  File file(std::tmpfile(), std::fclose);
+  Display display(file.get());
+  DisplayState state = state_of(1);
+  display.update(state);
+  state.evaluation = "accuracy 0.5";
+  display.update(state);
+  display.update(state);
+  display.message("saved");
+  std::string text = content_of(file.get());
+  EXPECT_EQ(text.find("step  1/9"), 0u) << text;
+  EXPECT_TRUE(text.ends_with("\neval  accuracy 0.5\nsaved\n")) << text;
+  EXPECT_EQ(text.find("eval"), text.rfind("eval"));
+}
+
+TEST(Display, QuietWritesTheLastLineOnly) {
+  File file(std::tmpfile(), std::fclose);
+  Display display(file.get(), {.quiet = true});
+  display.update(state_of(9));
+  display.message("saved");
+  display.done("done  runs/a");
+  EXPECT_EQ(content_of(file.get()), "done  runs/a\n");
+}
+
+// A screen that understands what a display may write, and nothing more.
+class Screen {
+ public:
+  explicit Screen(size_t width) : width_(width) {}
+
+  void write(std::string_view text) {
+    while (!text.empty()) {
+      size_t used = text[0] == '\x1b' ? escape(text) : character(text[0]);
+      text.remove_prefix(used);
+    }
+  }
+
+  Lines lines;
+  size_t row = 0, column = 0;
+
+ private:
+  size_t character(char c) {
+    if (c == '\r') {
+      column = 0;
+    } else if (c == '\n') {
+      ++row;
+    } else {
+      EXPECT_LT(column, width_) << "the line wraps";
+      lines.resize(std::max(lines.size(), row + 1));
+      lines[row].resize(std::max(lines[row].size(), column), ' ');
+      lines[row].replace(column++, 1, 1, c);
+    }
+    return 1;
+  }
+
+  size_t escape(std::string_view text) {
+    size_t end = text.find_first_of("AJ");
+    std::string number(text.substr(2, end - 2));
+    if (text[end] == 'J') {
+      if (row < lines.size()) lines[row].resize(column);
+      lines.resize(std::min(lines.size(), row + 1));
+    } else {
+      EXPECT_LE(std::stoul(number), row);
+      row -= std::stoul(number);
+    }
+    return end + 1;
+  }
+
+  size_t width_;
+};
+
+// A terminal made of two ends of the system; what is written lands on screen.
+class PseudoTerminal {
+ public:
+  explicit PseudoTerminal(unsigned short width) : screen_(width) {
+    ::setenv("TERM", "xterm", 1);
+    ::setenv("LC_ALL", "C", 1);
+    near_ = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+    if (::grantpt(near_) != 0 || ::unlockpt(near_) != 0) {
+      throw std::runtime_error("no pseudo terminal");
+    }
+    far_.reset(std::fopen(::ptsname(near_), "w"));
+    winsize size = {
+        .ws_row = 24, .ws_col = width, .ws_xpixel = 0, .ws_ypixel = 0};
+    ::ioctl(near_, TIOCSWINSZ, &size);
+  }
+  PseudoTerminal(const PseudoTerminal&) = delete;
+  PseudoTerminal& operator=(const PseudoTerminal&) = delete;
+  ~PseudoTerminal() {
+    ::close(near_);
+    ::unsetenv("LC_ALL");
+  }
+
+  std::FILE* out() { return far_.get(); }
+
+  const Screen& screen() {
+    char buffer[4096];
+    ssize_t count = 0;
+    while ((count = ::read(near_, buffer, sizeof(buffer))) > 0) {
+      screen_.write({buffer, static_cast<size_t>(count)});
+    }
+    return screen_;
+  }
+
+ private:
+  Screen screen_;
+  int near_ = -1;
+  File far_{nullptr, std::fclose};
+};
+
+TEST(Display, DrawsItsBlockInPlace) {
+  PseudoTerminal terminal(60);
+  Display display(terminal.out(), {.redraw_period_s = 0});
+  for (int64_t step = 1; step <= 5; ++step) display.update(state_of(step));
+  Lines lines = terminal.screen().lines;
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].find(" 55 %  ###"), 0u) << lines[0];
+  EXPECT_NE(lines[0].find("step  5/9"), lines[0].npos) << lines[0];
+  EXPECT_EQ(lines[1].find("loss 0.25"), 0u) << lines[1];
+}
+
+TEST(Display, PutsMessagesAboveItsBlock) {
+  PseudoTerminal terminal(60);
+  {
+    Display display(terminal.out(), {.redraw_period_s = 0});
+    display.message("before");
+    display.update(state_of(1));
+    display.message("first\nsecond");
+    DisplayState longer = state_of(2);
+    longer.evaluation = "accuracy 0.5";
+    display.update(longer);
+    display.message("third");
+    display.update(state_of(9));
+    display.done("done");
+  }
+  Lines lines = terminal.screen().lines;
+  ASSERT_EQ(lines.size(), 7u);
+  lines[4] = lines[4].substr(0, 5);
+  lines[5] = lines[5].substr(0, 4);
+  EXPECT_EQ(lines, (Lines{"before", "first", "second", "third", "100 %", "loss",
+                          "done"}));
+}
+
+TEST(Display, ErrorsBeginOnTheirOwnLine) {
+  PseudoTerminal terminal(60);
+  try {
+    Display display(terminal.out(), {.redraw_period_s = 0});
+    display.update(state_of(1));
+    throw std::runtime_error("x");
+  } catch (const std::runtime_error&) {
+    EXPECT_EQ(terminal.screen().column, 0u);
+    EXPECT_EQ(terminal.screen().row, 2u);
+  }
+}
+
+TEST(Display, DrawsAtMostTenTimesASecond) {
+  PseudoTerminal terminal(60);
+  Display display(terminal.out());
+  for (int64_t step = 1; step < 9; ++step) display.update(state_of(step));
+  EXPECT_TRUE(terminal.screen().lines.empty());
+  display.update(state_of(9));  // the last is always shown
+  EXPECT_EQ(terminal.screen().lines.size(), 2u);
+}
+
+TEST(Display, DumbTerminalGetsPlainLines) {
+  PseudoTerminal terminal(60);
+  ::setenv("TERM", "dumb", 1);
+  Display display(terminal.out());
+  display.update(state_of(9));
+  EXPECT_EQ(terminal.screen().lines.size(), 1u);
+}
+
+}  // namespace
+}  // namespace braid::cli
