@@ -158,6 +158,24 @@ TEST(ArrayPass, RandomNodesKeepTheirKey) {
   }
 }
 
+// Its kernel reads one rate after the other.
+TEST(ArrayPass, ASharedRateOfDropoutHasMemoryPerMember) {
+  Graph graph = array_of(R"(
+    slot "seed" i64[] counter constant(0.0)
+    input %0 "x" f32[4, 3]
+    input %1 "/micro" i64[]
+    %2: f64[] = full(%0) {dtype="f64", shape=[], value=0.5}
+    %3: i64[] = read "seed"
+    %4: f32[4, 3] = dropout(%0, %2, %3, %3, %1) rng=0xabc
+    output "y" %4
+  )",
+                         3, {"x"});
+  const Node& dropout = node_of(graph, "dropout");
+  const Value& rate = graph.value(dropout.inputs[1]);
+  EXPECT_EQ(rate.type.shape, (Shape{3}));
+  EXPECT_EQ(graph.node(rate.producer).op, "copy");
+}
+
 // [N, B * O] and one number that has more dimensions than it.
 TEST(ArrayPass, ANumberOfHigherRankDoesNotConfuseMergedValues) {
   Graph graph = array_of(R"(

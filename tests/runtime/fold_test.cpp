@@ -135,6 +135,25 @@ TEST(FoldConstants, TypesAndBytesAreThoseOfTheValue) {
   EXPECT_EQ(made.at(DType::kBool), std::vector<std::byte>(3, std::byte{1}));
 }
 
+TEST(FoldConstants, AFactoryHasTheTypeOfWhatItIsLike) {
+  Graph graph = graph_of(R"(
+    input %0 "x" f32[3]
+    input %1 "wide" f64[3]
+    %2: f64[2] = full(%1) {shape=[2], value=0.5}
+    %3: f32[2] = full(%0) {shape=[2], value=0.5}
+    %4: f64[2] = copy(%2)
+    %5: f32[2] = copy(%3)
+    output "a" %4
+    output "b" %5
+  )");
+  Folded folded = expect_same(graph);
+  ASSERT_EQ(folded.made.size(), 2u);
+  EXPECT_EQ(values_of<double>(folded.made[0].second),
+            (std::vector<double>{0.5, 0.5}));
+  EXPECT_EQ(values_of<float>(folded.made[1].second),
+            (std::vector<float>{0.5, 0.5}));
+}
+
 TEST(FoldConstants, WhatDependsOnAnInputStays) {
   Graph graph = graph_of(R"(
     input %0 "x" f32[3]

@@ -202,7 +202,11 @@ Draw draw(Graph& graph, double p) {
     if (known == kNone || graph.slot(known).init == Init::constant(p)) break;
     name = passes::hyper_slot(fmt::format("{}.p{}", graph.path(), n));
   }
-  Var rate = scalar(graph, name, DType::kFloat64, Role::kHyper, p);
+  return draw_at(scalar(graph, name, DType::kFloat64, Role::kHyper, p));
+}
+
+Draw draw_at(Var rate) {
+  Graph& graph = *rate.graph;
   Var seed = scalar(graph, passes::kSeedSlot, DType::kInt64, Role::kCounter, 0);
   Var step = scalar(graph, passes::kStepSlot, DType::kInt64, Role::kCounter, 0);
   return {rate, seed, step, micro_index(graph)};

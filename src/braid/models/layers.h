@@ -84,6 +84,8 @@ Var tied(Graph& graph, std::string_view slot, std::string second_name);
 // What a random op at the present path draws from. p is a hyper-parameter of
 // the member: slot hyper/<path>.p; a layer with two rates has .p2 as well.
 Draw draw(Graph& graph, double p);
+// The same with a rate, f64[], that is no hyper-parameter.
+Draw draw_at(Var rate);
 
 // Dropout with a rate of its own, as above; x itself when p is 0.
 Var dropout(Var x, double p, std::string_view name);

@@ -41,7 +41,11 @@ void dropout_array(ArrayContext& c) {
   Attrs attrs = c.attrs();
   attrs.set("members", c.members());
   std::vector<Var> inputs;
-  for (size_t i = 0; i < 4; ++i) inputs.push_back(c.leading(i));
+  // The kernel walks through rates and counters: a shared one is spread out.
+  for (size_t i = 0; i < 4; ++i) {
+    bool is_spread = i > 0 && c.shared(i);
+    inputs.push_back(is_spread ? apply("copy", {c.leading(i)}) : c.leading(i));
+  }
   inputs.push_back(c.in(4));
   c.emit(0, apply("dropout", inputs, attrs), Layout::kLeading);
 }
@@ -65,8 +69,9 @@ Shape channel_shape(Var x, const char* where) {
 }
 
 // Dropped elements become the lowest value of SELU; scale and shift keep
-// mean and variance: y = a (x keep + low (1 - keep)) - a low p.
-Var alpha_noise(Var x, const Shape& shape, const Draw& draw) {
+// mean and variance: y = a (x keep + low (1 - keep)) - a low p. The shape is a
+// copy: that of a value moves when the graph grows.
+Var alpha_noise(Var x, Shape shape, const Draw& draw) {
   constexpr double kLow = -1.7580993408473766;
   Var stays = add_scalar(neg(draw.p), 1);
   Var keep = mul(noise(shape, draw), stays);

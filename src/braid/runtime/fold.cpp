@@ -127,10 +127,21 @@ ConstantPart constant_part(const OpTable& ops, const Graph& graph,
                            const ConstantFinder& finder) {
   Copier copier(ops, graph);
   ConstantPart part{Graph(ops), {}, {}};
-  // Factories name an input that they do not read; here it is a stand-in.
-  Slot none{.name = "/none", .role = Role::kConstant};
-  Var anchor = read(copier.to, copier.to.add_slot(none));
-  part.slots.push_back(kNone);
+  // Factories name an input of which they take the type; here it is a
+  // stand-in.
+  std::map<DType, ValueId> anchors;
+  auto anchor = [&](DType dtype) {
+    auto [at, fresh] = anchors.emplace(dtype, kNone);
+    if (fresh) {
+      SlotId none =
+          copier.to.add_slot({.name = fmt::format("/{}", dtype_name(dtype)),
+                              .dtype = dtype,
+                              .role = Role::kConstant});
+      part.slots.push_back(kNone);
+      at->second = read(copier.to, none).id;
+    }
+    return at->second;
+  };
   std::map<SlotId, SlotId> slots;
   for (const Node& node : graph.nodes()) {
     if (node.op == "read") {
@@ -144,7 +155,7 @@ ConstantPart constant_part(const OpTable& ops, const Graph& graph,
     } else if (finder.is_folded(node)) {
       for (ValueId id : node.inputs) {
         if (id != kNone && copier.value(id) == kNone) {
-          copier.value(id) = anchor.id;
+          copier.value(id) = anchor(graph.value(id).type.dtype);
         }
       }
       copier.copy(node, kNone);
@@ -249,8 +260,9 @@ Folded fold_constants(const OpTable& ops, const Graph& graph,
   if (!part.wanted.empty()) {
     auto bytes = evaluate(ops, part.graph, [&](SlotId slot) {
       SlotId whole = part.slots[static_cast<size_t>(slot)];
-      return whole == kNone ? std::vector<std::byte>(sizeof(float))
-                            : constants(whole);
+      if (whole != kNone) return constants(whole);
+      int64_t item = item_bytes(part.graph.slot(slot).dtype);
+      return std::vector<std::byte>(static_cast<size_t>(item));
     });
     for (size_t i = 0; i < bytes.size(); ++i) {
       contents[part.wanted[i]] = std::move(bytes[i]);

@@ -151,6 +151,7 @@ void Importer::run_node(const ExportedNode& node, Scope& scope) {
   graph_.set_path(node.layer);
   RuleContext context(node, scope, tensors_, anchor_, options_.form);
   context.set_gradients(no_gradients_ == 0);
+  context.set_types(work_types(node, *scope.graph));
   try {
     dispatch(node, context);
   } catch (const std::out_of_range&) {  // of a list in a malformed file
@@ -233,7 +234,7 @@ void Importer::run_scalar(const ExportedNode& node, RuleContext& context) {
   context.give_scalar(*result);
 }
 
-// A block under torch.no_grad or with autocast switched off.
+// A block under torch.no_grad or torch.autocast.
 void Importer::run_region(const ExportedNode& node, RuleContext& context) {
   auto body = std::ranges::find_if(node.inputs, [](const NamedArgument& a) {
     return a.value.kind == Kind::kGraph;
@@ -242,11 +243,6 @@ void Importer::run_region(const ExportedNode& node, RuleContext& context) {
   bool is_autocast = node.target.ends_with("autocast");
   auto before = static_cast<size_t>(body - node.inputs.begin());
   auto flag = [&](size_t i) { return node.inputs.at(i).value.integer != 0; };
-  if (is_autocast && before >= 3 && flag(2)) {
-    fail_usage(
-        "autocast inside the model is not supported\nHINT: leave it out and "
-        "train with --precision bf16");
-  }
   bool has_gradients = is_autocast || flag(0);
   Scope inner{body->value.graph.get(), {}};
   size_t next = before + 1;

@@ -63,8 +63,23 @@ TensorId RuleContext::tensor_id(std::string_view name) {
   return id_of(at(name));
 }
 
-Var RuleContext::tensor(std::string_view name) {
-  return tensors_.read(tensor_id(name));
+Var RuleContext::tensor(std::string_view name) { return read(at(name)); }
+
+Var RuleContext::read(const Argument& argument) {
+  Var value = tensors_.read(id_of(argument));
+  bool is_cast = types_.inputs && is_floating(value.dtype()) &&
+                 value.dtype() != DType::kFloat64 &&
+                 value.dtype() != *types_.inputs;
+  if (!is_cast) return value;
+  Var& cast = casts_[value.id];
+  if (!cast) cast = braid::cast(value, *types_.inputs);
+  return cast;
+}
+
+void RuleContext::give(Var value) {
+  bool is_cast = types_.result && is_floating(value.dtype());
+  results_.push_back(
+      tensors_.add(is_cast ? cast(value, *types_.result) : value));
 }
 
 Var RuleContext::tensor_or_none(std::string_view name) {

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "braid/io/pt2/autocast.h"
 #include "braid/io/pt2/exported.h"
 #include "braid/io/pt2/tensors.h"
 #include "braid/ops/functions.h"
@@ -78,12 +79,15 @@ class RuleContext {
   // Under torch.no_grad what is written has no gradient.
   void set_gradients(bool on) { has_gradients_ = on; }
 
+  // Under torch.autocast arguments are read, and results given, in these.
+  void set_types(const WorkTypes& types) { types_ = types; }
+
   // What the file says about a tensor.
   const TensorMeta* meta_of(std::string_view argument) const;
   const TensorMeta* meta_of_result(size_t i) const;
 
   // Results, in the order of the schema.
-  void give(Var value) { results_.push_back(tensors_.add(value)); }
+  void give(Var value);
   void give(const std::vector<Var>& values);
   void give_view(std::string_view of, ViewStep step);
   void give_same(std::string_view of);  // the argument itself
@@ -100,7 +104,7 @@ class RuleContext {
   const Argument* find(std::string_view name) const;
   Scalar scalar_of(const Argument& argument) const;
   TensorId id_of(const Argument& argument);
-  Var read(const Argument& argument) { return tensors_.read(id_of(argument)); }
+  Var read(const Argument& argument);
   Tensors& all_tensors() { return tensors_; }
 
  private:
@@ -112,6 +116,8 @@ class RuleContext {
   Var anchor_;
   Form form_;
   bool has_gradients_ = true;
+  WorkTypes types_ = {};
+  std::map<ValueId, Var> casts_;  // of arguments, to the type of the work
   std::string name_, overload_;
   std::vector<Binding> results_;
 };

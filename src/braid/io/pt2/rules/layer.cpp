@@ -1,6 +1,7 @@
 // Attention, recurrent layers, dropout.
 #include "braid/base/error.h"
 #include "braid/io/pt2/rule.h"
+#include "braid/models/layers.h"
 
 namespace braid::io::pt2 {
 namespace {
@@ -19,9 +20,35 @@ using Dropped = Var (*)(Var, const Draw&);
 
 template <Dropped f>
 void dropout_rule(RuleContext& c) {
-  Var x = c.tensor(c.find("input") ? "input" : "self");
+  const char* name = c.find("input") ? "input" : "self";
   Draw draw = c.trains("train", true) ? c.draw(c.number("p")) : Draw{};
-  c.give(draw.p ? f(x, draw) : x);
+  if (!draw.p) return c.give_same(name);
+  c.give(f(c.tensor(name), draw));
+}
+
+// Ones with this probability, else zeros. Stochastic depth divides by the
+// rate, so in eval form the rate itself switches it off. As the file holds
+// that division, no member can have another rate.
+Var coins(RuleContext& c, double rate) {
+  Var self = c.tensor("self");
+  if (!c.is_training()) {
+    return full(c.anchor(), self.shape(), rate, self.dtype());
+  }
+  Var p = full(c.anchor(), {}, 1 - rate, DType::kFloat64);
+  Var ones = full(c.anchor(), self.shape(), 1, DType::kFloat32);
+  Var drawn = dropout(ones, models::draw_at(p));
+  return cast(ne_scalar(drawn, 0.0), self.dtype());
+}
+
+void bernoulli_rule(RuleContext& c) {
+  if (!c.has("p") && c.name() == "bernoulli") {
+    fail_usage("a rate per element is not supported");
+  }
+  if (c.is_tensor("p")) fail_usage("a rate that is a tensor is not supported");
+  Var value = coins(c, c.number_or("p", 0.5));
+  if (c.name() == "bernoulli") return c.give(value);
+  c.write("self", value);
+  c.give_same("self");
 }
 
 Recurrent recurrent_of(RuleContext& c) {
@@ -70,6 +97,8 @@ void add_layer_rules(Rules& rules) {
       {"feature_dropout", dropout_rule<feature_dropout>},
       {"alpha_dropout", dropout_rule<alpha_dropout>},
       {"feature_alpha_dropout", dropout_rule<feature_alpha_dropout>},
+      {"bernoulli", bernoulli_rule},
+      {"bernoulli_", bernoulli_rule},
       {"lstm", lstm_rule},
       {"gru", recurrent_rule<gru>},
       {"rnn_tanh", recurrent_rule<rnn_tanh>},

@@ -72,9 +72,10 @@ bool is_view(RuleContext& c, const Shape& shape) {
   return view_strides(layout->first, layout->second, shape).has_value();
 }
 
-void give_reshaped(RuleContext& c, const Shape& shape) {
+// Shapes are copies: that of a value moves when the graph grows.
+void give_reshaped(RuleContext& c, Shape shape) {
   if (is_view(c, shape)) return c.give_view("self", reshaped(shape));
-  c.give(reshape(c.tensor("self"), shape));
+  c.give(reshape(c.tensor("self"), std::move(shape)));
 }
 
 Shape resolved(Var x, Shape shape) {
@@ -191,8 +192,8 @@ Shape expanded_shape(Var x, Shape shape) {
   return shape;
 }
 
-void give_expanded(RuleContext& c, const Shape& shape) {
-  c.give_view("self", {[shape](Var x) {
+void give_expanded(RuleContext& c, Shape shape) {
+  c.give_view("self", {[shape = std::move(shape)](Var x) {
                 return x.shape() == shape ? x : expand(x, shape);
               }});
 }

@@ -47,6 +47,7 @@ Run prepare_dropout(const Call& call) {
   DType dtype = call.in(0).dtype;
   auto run = dtype == DType::kFloat64    ? run_dropout<double>
              : dtype == DType::kBFloat16 ? run_dropout<at::BFloat16>
+             : dtype == DType::kFloat16  ? run_dropout<at::Half>
                                          : run_dropout<float>;
   if (call.in(0).contiguous()) return [call, run] { run(call); };
   // Strided input: rows first, then in place.
