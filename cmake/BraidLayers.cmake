@@ -39,7 +39,8 @@ set(backend no_cuda)
 if(BRAID_HAS_CUDA)
   set(backend cuda)
 endif()
-file(GLOB table_sources CONFIGURE_DEPENDS "${kernels}/*.cpp")
+file(GLOB table_sources CONFIGURE_DEPENDS "${kernels}/*.cpp" "${kernels}/loops/*.cpp")
+include(BraidLoops)  # loops/level/*.cpp -> objects per instruction set
 file(GLOB cpu_sources CONFIGURE_DEPENDS "${kernels}/cpu/*.cpp")
 file(GLOB torch_sources CONFIGURE_DEPENDS "${kernels}/aten/*.cpp")
 file(GLOB device_sources CONFIGURE_DEPENDS "${kernels}/${backend}/*.cpp")
@@ -54,8 +55,12 @@ endif()
 set(kernel_sources ${table_sources} ${cpu_sources} ${torch_sources} ${device_sources}
                    ${cu_sources})
 if(kernel_sources)
-  add_library(braid_kernels STATIC ${kernel_sources})
+  add_library(braid_kernels STATIC ${kernel_sources} ${braid_loop_objects})
   target_link_libraries(braid_kernels PUBLIC ${braid_top} braid_torch PRIVATE braid_warnings)
+  add_custom_command(TARGET braid_kernels POST_BUILD
+    COMMAND "${braid_python}" "${CMAKE_SOURCE_DIR}/scripts/check_loops.py"
+            "${CMAKE_NM}" ${braid_loop_check}
+    COMMAND_EXPAND_LISTS VERBATIM)
   target_precompile_headers(braid_kernels PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:<ATen/ATen.h$<ANGLE-R>>"
     "$<$<COMPILE_LANGUAGE:CXX>:<ATen/Parallel.h$<ANGLE-R>>")

@@ -8,17 +8,12 @@
 #include <cstdint>
 
 #include "braid/base/rng.h"
+#include "braid/runtime/kernels/update_inputs.h"
 
 namespace braid::runtime {
-
-// One member's numbers, in the order of UpdateKind::values.
-struct UpdateInputs {
-  double value[8] = {};
-  double step = 1;  // of this update, from 1
-  double extra = 1;
-  double scale = 1;  // of the gradient
-  bool nesterov = false, decoupled = false;
-};
+#ifdef BRAID_LEVEL  // compiled once per instruction set: loops/level/level.h
+namespace BRAID_LEVEL {
+#endif
 
 template <class T>
 struct SgdRule {
@@ -250,4 +245,7 @@ struct LionRule {
   }
 };
 
+#ifdef BRAID_LEVEL
+}
+#endif
 }  // namespace braid::runtime

@@ -7,17 +7,18 @@ namespace braid::runtime {
 
 KernelTable cpu_kernels() {
   install_scratch_allocator();
+  const Loops loops = all_loops().back();
   KernelTable table;
   add_aten_kernels(table, at::kCPU);
   add_cpu_attention(table);
   add_cpu_dropout(table);
-  add_cpu_embedding(table);
-  add_cpu_gemm(table);
-  add_cpu_loss(table);
-  add_cpu_norm(table);
-  add_cpu_optimizer(table);
-  add_cpu_pointwise(table);
-  add_cpu_reduce(table);
+  add_cpu_embedding(table, loops);
+  add_cpu_gemm(table, loops);
+  add_cpu_loss(table, loops);
+  add_cpu_norm(table, loops);
+  add_cpu_optimizer(table, loops);
+  add_cpu_pointwise(table, loops);
+  add_cpu_reduce(table, loops);
   return table;
 }
 

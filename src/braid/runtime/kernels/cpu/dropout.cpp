@@ -1,8 +1,7 @@
-#include <ATen/Parallel.h>
-
 #include "braid/base/rng.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
+#include "braid/runtime/kernels/cpu/spread.h"
 
 namespace braid::runtime {
 namespace {
@@ -15,7 +14,7 @@ template <class T>
 void drop(T* y, const T* x, int64_t count, double p, DrawKey key) {
   auto factor = static_cast<Wide<T>>(p < 1 ? 1 / (1 - p) : 0);
   constexpr int64_t kBlocks = 1024;
-  at::parallel_for(0, (count + 3) / 4, kBlocks, [&](int64_t from, int64_t to) {
+  spread((count + 3) / 4, kBlocks, [&](int64_t from, int64_t to) {
     for (int64_t block = from; block < to; ++block) {
       RandomBlock random =
           philox(key.key, static_cast<uint64_t>(block), key.moment);

@@ -1,9 +1,8 @@
 // Table rows out and in. Gradients are added in the order of the indices, so
 // that the result is the same every time; members are shared out.
-#include <ATen/Parallel.h>
-
 #include "braid/base/error.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
+#include "braid/runtime/kernels/cpu/spread.h"
 
 namespace braid::runtime {
 namespace {
@@ -28,65 +27,72 @@ void check_index(int64_t index, int64_t entries) {
 }
 
 template <class T>
-void forward(const Call& c, const Sizes& s) {
+void forward(const Call& c, const Sizes& s, const LoopsOf<T>&) {
   const T* table = c.in(0).as<T>();
   const auto* indices = c.in(1).as<int64_t>();
   T* y = c.out(0).as<T>();
   for (int64_t i = 0; i < s.sets * s.rows; ++i)
     check_index(indices[i], s.entries);
-  at::parallel_for(0, s.sets * s.rows, 1 + 16384 / (s.columns + 1),
-                   [&](int64_t from, int64_t to) {
-                     for (int64_t i = from; i < to; ++i) {
-                       int64_t row = i / s.rows * s.entries + indices[i];
-                       std::copy_n(table + row * s.columns, s.columns,
-                                   y + i * s.columns);
-                     }
-                   });
+  spread(s.sets * s.rows, 1 + 16384 / (s.columns + 1),
+         [&](int64_t from, int64_t to) {
+           for (int64_t i = from; i < to; ++i) {
+             int64_t row = i / s.rows * s.entries + indices[i];
+             std::copy_n(table + row * s.columns, s.columns, y + i * s.columns);
+           }
+         });
 }
 
 template <class T>
-void backward(const Call& c, const Sizes& s) {
+void backward(const Call& c, const Sizes& s, const LoopsOf<T>& loops) {
   const T* dy = c.in(0).as<T>();
   const auto* indices = c.in(1).as<int64_t>();
   T* dw = c.out(0).as<T>();
   int64_t padding = c.attrs().integer("padding_idx");
   std::fill_n(dw, s.sets * s.entries * s.columns, T(0));
-  at::parallel_for(0, s.sets, 1, [&](int64_t from, int64_t to) {
+  spread(s.sets, 1, [&](int64_t from, int64_t to) {
     for (int64_t i = from * s.rows; i < to * s.rows; ++i) {
       if (indices[i] == padding) continue;
       int64_t row = i / s.rows * s.entries + indices[i];
       T* sum = dw + row * s.columns;
-      const T* add = dy + i * s.columns;
-      for (int64_t d = 0; d < s.columns; ++d) sum[d] += add[d];
+      loops.add(sum, sum, dy + i * s.columns, s.columns);
     }
   });
 }
 
-using Body = void (*)(const Call&, const Sizes&);
+bool is_plain(const Call& c, const Tensor& table, const Tensor& values) {
+  bool floats =
+      table.dtype == DType::kFloat32 || table.dtype == DType::kFloat64;
+  return floats && table.contiguous() && values.contiguous() &&
+         c.in(1).contiguous() && c.in(1).numel() > 0;
+}
 
-Run prepare(const Call& c, const Tensor& table, const Tensor& values, Body f32,
-            Body f64, const Kernel& general) {
-  DType dtype = table.dtype;
-  bool floats = dtype == DType::kFloat32 || dtype == DType::kFloat64;
-  if (!floats || !table.contiguous() || !values.contiguous() ||
-      !c.in(1).contiguous() || c.in(1).numel() == 0) {
-    return general(c);
-  }
-  Body body = dtype == DType::kFloat64 ? f64 : f32;
-  return [c, body, sizes = sizes_of(c, table, c.in(1))] { body(c, sizes); };
+template <class T>
+using Body = void (*)(const Call&, const Sizes&, const LoopsOf<T>&);
+
+template <class T>
+Run prepare(const Call& c, const Tensor& table, Body<T> body,
+            const LoopsOf<T>& loops) {
+  return [c, body, loops, sizes = sizes_of(c, table, c.in(1))] {
+    body(c, sizes, loops);
+  };
 }
 
 }  // namespace
 
-void add_cpu_embedding(KernelTable& table) {
-  table.add("embedding", [general = table.at("embedding")](const Call& c) {
-    return prepare(c, c.in(0), c.out(0), forward<float>, forward<double>,
-                   general);
-  });
+void add_cpu_embedding(KernelTable& table, const Loops& loops) {
+  table.add("embedding",
+            [loops, general = table.at("embedding")](const Call& c) {
+              if (!is_plain(c, c.in(0), c.out(0))) return general(c);
+              return c.in(0).dtype == DType::kFloat64
+                         ? prepare(c, c.in(0), forward<double>, loops.f64)
+                         : prepare(c, c.in(0), forward<float>, loops.f32);
+            });
   table.add("embedding_backward",
-            [general = table.at("embedding_backward")](const Call& c) {
-              return prepare(c, c.out(0), c.in(0), backward<float>,
-                             backward<double>, general);
+            [loops, general = table.at("embedding_backward")](const Call& c) {
+              if (!is_plain(c, c.out(0), c.in(0))) return general(c);
+              return c.out(0).dtype == DType::kFloat64
+                         ? prepare(c, c.out(0), backward<double>, loops.f64)
+                         : prepare(c, c.out(0), backward<float>, loops.f32);
             });
 }
 

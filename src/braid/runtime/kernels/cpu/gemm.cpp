@@ -1,8 +1,8 @@
-// Matrix products by BLAS on raw pointers: no tensor is made per call.
+// Matrix products on raw pointers, so that no tensor is made per call: small
+// ones by loops of our own, others by BLAS.
 // y[M, N] = a[M, K] * b[K, N], all with any strides that BLAS can read.
-#include <ATen/Parallel.h>
-
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
+#include "braid/runtime/kernels/cpu/spread.h"
 
 extern "C" {
 void sgemm_(const char* trans_a, const char* trans_b, const int* m,
@@ -89,27 +89,76 @@ void run_entry(const Product& p, int64_t i) {
        n);
 }
 
+double entry_flops(const Product& p) {
+  return 2.0 * static_cast<double>(p.a.rows) *
+         static_cast<double>(p.a.columns) * static_cast<double>(p.b.columns);
+}
+
+// Where our own loops are as fast as BLAS or faster. Few rows do not pay for
+// turning b around. A function of the entry's shape alone, so that a member
+// has the same bits in any array.
+bool is_small(const Product& p) {
+  constexpr double kMostFlops = 2.0 * 64 * 64 * 64;
+  if (entry_flops(p) > kMostFlops) return false;
+  return p.b.order == 'N' ||
+         (p.a.rows >= 4 && p.b.rows * p.b.columns <= kMaxTurned);
+}
+
 template <class T>
-Run make_run(const Product& p) {
-  double flops = 2.0 * static_cast<double>(p.a.rows) *
-                 static_cast<double>(p.a.columns) *
-                 static_cast<double>(p.b.columns);
-  // Small entries are shared out among threads, large ones use all of them.
-  if (p.batch > 1 && flops < 4e6) {
-    auto grain = static_cast<int64_t>(1e6 / std::max(flops, 1.0)) + 1;
-    return [p, grain] {
-      at::parallel_for(0, p.batch, grain, [&](int64_t from, int64_t to) {
-        for (int64_t i = from; i < to; ++i) run_entry<T>(p, i);
-      });
-    };
+SmallProduct<T> small_entry(const Product& p) {
+  auto rows = [](const Matrix& m) { return m.order == 'N' ? m.leading : 1; };
+  auto columns = [](const Matrix& m) { return m.order == 'N' ? 1 : m.leading; };
+  return {.y = reinterpret_cast<T*>(p.y),
+          .a = reinterpret_cast<const T*>(p.a.data),
+          .b = reinterpret_cast<const T*>(p.b.data),
+          .bias = reinterpret_cast<const T*>(p.bias),
+          .m = p.a.rows,
+          .n = p.b.columns,
+          .k = p.a.columns,
+          .a_row = rows(p.a),
+          .a_column = columns(p.a),
+          .b_row = rows(p.b),
+          .b_column = columns(p.b)};
+}
+
+// Entries are shared out among threads.
+template <class F>
+void spread_entries(const Product& p, const F& run) {
+  auto grain = static_cast<int64_t>(1e6 / std::max(entry_flops(p), 1.0)) + 1;
+  spread(p.batch, grain, [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) run(i);
+  });
+}
+
+template <class T>
+Run make_small_run(const Product& p, const LoopsOf<T>& loops) {
+  return [p, first = small_entry<T>(p), product = loops.product] {
+    spread_entries(p, [&](int64_t i) {
+      SmallProduct<T> entry = first;
+      entry.y += i * p.step_y;
+      entry.a += i * p.step_a;
+      entry.b += i * p.step_b;
+      if (entry.bias) entry.bias += i * p.step_bias;
+      product(entry);
+    });
+  };
+}
+
+template <class T>
+Run make_run(const Product& p, const LoopsOf<T>& loops) {
+  if (is_small(p)) return make_small_run(p, loops);
+  if (p.batch > 1 && entry_flops(p) < 4e6) {
+    return [p] { spread_entries(p, [&](int64_t i) { run_entry<T>(p, i); }); };
   }
+  // Large entries use all threads.
   return [p] {
     for (int64_t i = 0; i < p.batch; ++i) run_entry<T>(p, i);
   };
 }
 
-Run make_run(const Product& p, DType dtype) {
-  return dtype == DType::kFloat64 ? make_run<double>(p) : make_run<float>(p);
+Run make_run(const Product& p, DType dtype, const Loops& loops) {
+  return dtype == DType::kFloat64 ? make_run(p, loops.f64)
+                                  : make_run(p, loops.f32);
 }
 
 bool is_gemm_type(const Tensor& t) {
@@ -142,7 +191,7 @@ bool flatten_rows(const Tensor& t, int64_t members, Tensor& flat) {
   return true;
 }
 
-Run prepare_linear(const Call& c, const Kernel& general) {
+Run prepare_linear(const Call& c, const Loops& loops, const Kernel& general) {
   int64_t members = c.members();
   size_t lead = members > 0 ? 1 : 0;
   Tensor x;
@@ -165,10 +214,10 @@ Run prepare_linear(const Call& c, const Kernel& general) {
     p.step_y = p.a.rows * p.b.columns;
     p.step_bias = p.b.columns;
   }
-  return make_run(p, x.dtype);
+  return make_run(p, x.dtype, loops);
 }
 
-Run prepare_matmul(const Call& c, const Kernel& general) {
+Run prepare_matmul(const Call& c, const Loops& loops, const Kernel& general) {
   size_t rank = c.in(0).shape.size();
   Product p;
   bool plain =
@@ -187,17 +236,17 @@ Run prepare_matmul(const Call& c, const Kernel& general) {
     p.step_y = p.a.rows * p.b.columns;
   }
   if (is_empty(p)) return general(c);
-  return make_run(p, c.in(0).dtype);
+  return make_run(p, c.in(0).dtype, loops);
 }
 
 }  // namespace
 
-void add_cpu_gemm(KernelTable& table) {
-  table.add("linear", [general = table.at("linear")](const Call& c) {
-    return prepare_linear(c, general);
+void add_cpu_gemm(KernelTable& table, const Loops& loops) {
+  table.add("linear", [loops, general = table.at("linear")](const Call& c) {
+    return prepare_linear(c, loops, general);
   });
-  table.add("matmul", [general = table.at("matmul")](const Call& c) {
-    return prepare_matmul(c, general);
+  table.add("matmul", [loops, general = table.at("matmul")](const Call& c) {
+    return prepare_matmul(c, loops, general);
   });
 }
 

@@ -1,101 +1,96 @@
 // Updates of one parameter of all members in one pass, in place where the
-// plan says so. Element-wise: every element is read before it is written.
-#include <ATen/Parallel.h>
+// plan says so.
+#include <array>
+#include <cstring>
 
 #include "braid/base/error.h"
 #include "braid/ops/update_kinds.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/vectorize.h"
-#include "braid/runtime/kernels/update_rules.h"
+#include "braid/runtime/kernels/cpu/spread.h"
 
 namespace braid::runtime {
 namespace {
 
-constexpr int kMaxStates = 3;
 constexpr int64_t kGrain = 16384;
 
-// Where one member's numbers lie; missing states are null.
+// One call with everything looked up: B members of `count` elements each.
 template <class T>
-struct Places {
-  T* p;
-  const T *before, *g;
-  T* s[kMaxStates] = {};
-  const T* s_before[kMaxStates] = {};
+struct Update {
+  UpdateLoop<T> loop = nullptr;
+  UpdatePlaces<T> at;  // of member 0
+  std::array<const double*, 8> values = {};
+  const int64_t* steps = nullptr;
+  const double *extra = nullptr, *scale = nullptr, *keep = nullptr;
+  bool nesterov = false, decoupled = false;
+  int64_t sets = 1, count = 0;
 };
-
-template <class Rule, class T, unsigned kHas>
-BRAID_VECTORIZE void update_part(const Rule& rule, const Places<T>& at, T scale,
-                                 int64_t from, int64_t to) {
-  BRAID_ELEMENTWISE
-  for (int64_t i = from; i < to; ++i) {
-    T p = at.before[i];
-    T s[Rule::kStates] = {};
-    for (int k = 0; k < Rule::kStates; ++k) {
-      if (kHas >> k & 1) s[k] = at.s_before[k][i];
-    }
-    rule.template apply<kHas>(p, at.g[i] * scale, s);
-    at.p[i] = p;
-    for (int k = 0; k < Rule::kStates; ++k) {
-      if (kHas >> k & 1) at.s[k][i] = s[k];
-    }
-  }
-}
 
 // Outputs of missing states are missing too, so they are counted along.
 template <class T>
-Places<T> places_of(const Call& c, const UpdateKind& kind, int64_t first) {
-  Places<T> at{c.out(0).as<T>() + first, c.in(0).as<T>() + first,
-               c.in(1).as<T>() + first};
+UpdatePlaces<T> places_of(const Call& c, const UpdateKind& kind) {
+  UpdatePlaces<T> at{c.out(0).as<T>(), c.in(0).as<T>(), c.in(1).as<T>()};
   size_t output = 1;
   for (size_t k = 0; k < kind.states.size(); ++k) {
     if (!c.has(2 + k)) continue;
-    at.s_before[k] = c.in(2 + k).as<T>() + first;
-    at.s[k] = c.out(output++).as<T>() + first;
+    at.s_before[k] = c.in(2 + k).as<T>();
+    at.s[k] = c.out(output++).as<T>();
   }
   return at;
 }
 
-UpdateInputs inputs_of(const Call& c, const UpdateKind& kind, int64_t member) {
-  auto number = [&](size_t input) { return c.in(input).as<double>()[member]; };
-  UpdateInputs in;
-  for (size_t i = 0; i < kind.values.size(); ++i) {
-    in.value[i] = number(kind.value_input(i));
+template <class T>
+UpdatePlaces<T> moved(UpdatePlaces<T> at, int64_t by) {
+  at.p += by;
+  at.before += by;
+  at.g += by;
+  for (int k = 0; k < at.kMaxStates; ++k) {
+    if (!at.s[k]) continue;
+    at.s[k] += by;
+    at.s_before[k] += by;
   }
-  in.step =
-      static_cast<double>(c.in(kind.step_input()).as<int64_t>()[member] + 1);
-  if (kind.has_extra) in.extra = number(kind.extra_input());
-  if (c.has(kind.scale_input())) in.scale = number(kind.scale_input());
-  in.nesterov = c.attrs().flag_or("nesterov", false);
-  in.decoupled = c.attrs().flag_or("decoupled", false);
+  return at;
+}
+
+template <class T>
+UpdateInputs inputs_of(const Update<T>& u, int64_t member) {
+  UpdateInputs in;
+  for (size_t i = 0; i < u.values.size() && u.values[i]; ++i) {
+    in.value[i] = u.values[i][member];
+  }
+  in.step = static_cast<double>(u.steps[member] + 1);
+  if (u.extra) in.extra = u.extra[member];
+  if (u.scale) in.scale = u.scale[member];
+  in.nesterov = u.nesterov;
+  in.decoupled = u.decoupled;
   return in;
 }
 
 template <class T>
-void keep_before(const Places<T>& at, int64_t count) {
-  auto keep = [&](T* to, const T* from) {
-    if (to && to != from) std::copy_n(from, count, to);
+void keep_before(const UpdatePlaces<T>& at, int64_t from, int64_t to) {
+  auto keep = [&](T* now, const T* before) {
+    if (now && now != before) std::copy(before + from, before + to, now + from);
   };
   keep(at.p, at.before);
-  for (int k = 0; k < kMaxStates; ++k) keep(at.s[k], at.s_before[k]);
+  for (int k = 0; k < at.kMaxStates; ++k) keep(at.s[k], at.s_before[k]);
 }
 
-template <class Rule, class T, unsigned kHas>
-void run(const Call& c, const UpdateKind& kind, int64_t sets) {
-  int64_t count = c.out(0).numel() / sets;
-  for (int64_t b = 0; b < sets; ++b) {
-    Places<T> at = places_of<T>(c, kind, b * count);
-    size_t keep = kind.keep_input();
-    if (c.has(keep) && c.in(keep).as<double>()[b] == 0) {
-      keep_before(at, count);
-      continue;
+template <class T>
+void run_member(const Update<T>& u, int64_t member, int64_t from, int64_t to) {
+  UpdatePlaces<T> at = moved(u.at, member * u.count);
+  if (u.keep && u.keep[member] == 0) return keep_before(at, from, to);
+  u.loop(inputs_of(u, member), at, from, to);
+}
+
+// Elements of all members are shared out alike.
+template <class T>
+void run(const Update<T>& u) {
+  spread(u.sets * u.count, kGrain, [&](int64_t from, int64_t to) {
+    for (int64_t member = from / u.count; from < to; ++member) {
+      int64_t first = member * u.count, end = std::min(to, first + u.count);
+      run_member(u, member, from - first, end - first);
+      from = end;
     }
-    UpdateInputs in = inputs_of(c, kind, b);
-    Rule rule(in);
-    auto scale = static_cast<T>(in.scale);
-    at::parallel_for(0, count, kGrain, [&](int64_t from, int64_t to) {
-      update_part<Rule, T, kHas>(rule, at, scale, from, to);
-    });
-  }
+  });
 }
 
 void check_type(const Call& c) {
@@ -107,86 +102,68 @@ void check_type(const Call& c) {
       c.node->op, dtype_name(dtype));
 }
 
-// The version of a rule for the states that are there.
-template <template <class> class Rule, unsigned... kHas>
-Kernel make_kernel(const UpdateKind& kind) {
-  return [&kind](const Call& c) -> Run {
-    check_type(c);
-    unsigned has = 0;
-    for (size_t k = 0; k < kind.states.size(); ++k) {
-      has |= static_cast<unsigned>(c.has(2 + k)) << k;
-    }
-    using Body = void (*)(const Call&, const UpdateKind&, int64_t);
-    bool is_double = c.in(0).dtype == DType::kFloat64;
-    Body body = nullptr;
-    ((has == kHas ? void(body = is_double ? run<Rule<double>, double, kHas>
-                                          : run<Rule<float>, float, kHas>)
-                  : void()),
-     ...);
-    return [c, body, &kind, sets = std::max<int64_t>(c.members(), 1)] {
-      body(c, kind, sets);
-    };
+// The loop for the states that are there.
+template <class T>
+UpdateLoop<T> find_loop(const LoopsOf<T>& loops, const UpdateKind& kind,
+                        const Call& c) {
+  unsigned has = 0;
+  for (size_t k = 0; k < kind.states.size(); ++k) {
+    has |= static_cast<unsigned>(c.has(2 + k)) << k;
+  }
+  for (int64_t i = 0; i < loops.num_updates; ++i) {
+    const UpdateRow<T>& row = loops.updates[i];
+    if (row.kind == kind.name && row.has == has) return row.loop;
+  }
+  fail_usage("[{}] there is no update for these states", kind.op());
+}
+
+template <class T>
+Run prepare(const Call& c, const UpdateKind& kind, const LoopsOf<T>& loops) {
+  auto numbers = [&](size_t i) {
+    return c.has(i) ? c.in(i).as<double>() : nullptr;
   };
+  Update<T> u{.loop = find_loop(loops, kind, c), .at = places_of<T>(c, kind)};
+  for (size_t i = 0; i < kind.values.size(); ++i) {
+    u.values[i] = numbers(kind.value_input(i));
+  }
+  u.steps = c.in(kind.step_input()).as<int64_t>();
+  if (kind.has_extra) u.extra = numbers(kind.extra_input());
+  u.scale = numbers(kind.scale_input());
+  u.keep = numbers(kind.keep_input());
+  u.nesterov = c.attrs().flag_or("nesterov", false);
+  u.decoupled = c.attrs().flag_or("decoupled", false);
+  u.sets = std::max<int64_t>(c.members(), 1);
+  u.count = c.out(0).numel() / u.sets;
+  return [u] { run(u); };
 }
 
 template <class T>
-using AdamwRule = AdamRule<T, true>;
-template <class T>
-using PlainAdamRule = AdamRule<T, false>;
-
-template <class T>
-BRAID_VECTORIZE double squares_of(const T* x, int64_t count) {
-  constexpr int64_t kLanes = 8;
-  double sums[kLanes] = {};
-  int64_t whole = count / kLanes * kLanes;
-  for (int64_t i = 0; i < whole; i += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) {
-      auto v = static_cast<double>(x[i + l]);
-      sums[l] += v * v;
-    }
-  }
-  double sum = 0;
-  for (int64_t i = whole; i < count; ++i) {
-    sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  }
-  for (double s : sums) sum += s;
-  return sum;
-}
-
-template <class T>
-Run prepare_squares(const Call& c) {
+Run prepare_squares(const Call& c, const LoopsOf<T>& loops) {
   int64_t sets = std::max<int64_t>(c.members(), 1);
   return [x = c.in(0).as<T>(), y = c.out(0).as<double>(), sets,
-          count = c.in(0).numel() / sets] {
-    for (int64_t b = 0; b < sets; ++b) {
-      y[b] = squares_of(x + b * count, count);
-    }
+          count = c.in(0).numel() / sets, squares = loops.sum_squares] {
+    for (int64_t b = 0; b < sets; ++b) y[b] = squares(x + b * count, count);
   };
 }
 
 }  // namespace
 
-void add_cpu_optimizer(KernelTable& table) {
-  auto add = [&](const char* name, Kernel (*make)(const UpdateKind&)) {
-    const UpdateKind& kind = *find_update_kind(name);
-    table.add(kind.op(), make(kind));
-  };
-  add("sgd", make_kernel<SgdRule, 0, 1>);
-  add("adamw", make_kernel<AdamwRule, 3>);
-  add("adam", make_kernel<PlainAdamRule, 3, 7>);
-  add("adadelta", make_kernel<AdadeltaRule, 3>);
-  add("adagrad", make_kernel<AdagradRule, 1>);
-  add("rmsprop", make_kernel<RmspropRule, 1, 3, 5, 7>);
-  add("nadam", make_kernel<NadamRule, 3>);
-  add("radam", make_kernel<RadamRule, 3>);
-  add("lion", make_kernel<LionRule, 1>);
-  table.add("sum_squares", [general = table.at("sum_squares")](const Call& c) {
-    bool floats =
-        c.in(0).dtype == DType::kFloat32 || c.in(0).dtype == DType::kFloat64;
-    if (!floats || !c.in(0).contiguous()) return general(c);
-    return c.in(0).dtype == DType::kFloat64 ? prepare_squares<double>(c)
-                                            : prepare_squares<float>(c);
-  });
+void add_cpu_optimizer(KernelTable& table, const Loops& loops) {
+  for (const UpdateKind& kind : update_kinds()) {
+    table.add(kind.op(), [loops, &kind](const Call& c) {
+      check_type(c);
+      return c.in(0).dtype == DType::kFloat64 ? prepare(c, kind, loops.f64)
+                                              : prepare(c, kind, loops.f32);
+    });
+  }
+  table.add(
+      "sum_squares", [loops, general = table.at("sum_squares")](const Call& c) {
+        bool floats = c.in(0).dtype == DType::kFloat32 ||
+                      c.in(0).dtype == DType::kFloat64;
+        if (!floats || !c.in(0).contiguous()) return general(c);
+        return c.in(0).dtype == DType::kFloat64 ? prepare_squares(c, loops.f64)
+                                                : prepare_squares(c, loops.f32);
+      });
 }
 
 }  // namespace braid::runtime

@@ -1,0 +1,122 @@
+// Rows of logits: logsumexp, and softmax from it. Rows of few columns are
+// worked on side by side.
+#include "braid/runtime/kernels/loops/level/level.h"
+#include "braid/runtime/kernels/loops/level/vector_math.h"
+
+namespace braid::runtime::BRAID_LEVEL {
+namespace {
+
+constexpr int64_t kLanes = 16;
+constexpr int64_t kFewColumns = 32;
+
+template <class T>
+BRAID_INLINE T largest_of(const T* x, int64_t columns) {
+  T top[kLanes];
+  for (int64_t l = 0; l < kLanes; ++l) top[l] = x[l];
+  int64_t whole = columns / kLanes * kLanes;
+  for (int64_t c = kLanes; c < whole; c += kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) {
+      top[l] = x[c + l] > top[l] ? x[c + l] : top[l];
+    }
+  }
+  T largest = top[0];
+  for (T t : top) largest = t > largest ? t : largest;
+  for (int64_t c = whole; c < columns; ++c) {
+    largest = x[c] > largest ? x[c] : largest;
+  }
+  return largest;
+}
+
+// An infinite logit makes NaN here and there, as it should; NaN too.
+template <class T>
+BRAID_INLINE T long_total(const T* x, int64_t columns) {
+  T largest = largest_of(x, columns), sums[kLanes] = {};
+  int64_t whole = columns / kLanes * kLanes;
+  for (int64_t c = 0; c < whole; c += kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) {
+      sums[l] += vector_exp(x[c + l] - largest);
+    }
+  }
+  T sum = 0;
+  for (T s : sums) sum += s;
+  for (int64_t c = whole; c < columns; ++c) sum += vector_exp(x[c] - largest);
+  return largest + std::log(sum);
+}
+
+// `rows` is at most kLanes. The exponentials of all rows are one loop.
+template <class T>
+BRAID_INLINE void short_totals(T* totals, const T* x, int64_t rows,
+                               int64_t columns) {
+  T powers[kLanes * kFewColumns], largest[kLanes] = {}, sums[kLanes] = {};
+  for (int64_t r = 0; r < rows; ++r) {
+    const T* row = x + r * columns;
+    T top = row[0];
+    for (int64_t c = 1; c < columns; ++c) top = row[c] > top ? row[c] : top;
+    for (int64_t c = 0; c < columns; ++c)
+      powers[r * columns + c] = row[c] - top;
+    largest[r] = top;
+  }
+  for (int64_t i = 0; i < rows * columns; ++i)
+    powers[i] = vector_exp(powers[i]);
+  for (int64_t r = 0; r < rows; ++r) {
+    T sum = 0;
+    for (int64_t c = 0; c < columns; ++c) sum += powers[r * columns + c];
+    sums[r] = sum;
+  }
+  for (int64_t r = 0; r < rows; ++r)
+    totals[r] = largest[r] + vector_log(sums[r]);
+}
+
+template <class T>
+void log_sum_exp(T* totals, const T* x, int64_t rows, int64_t columns) {
+  if (columns >= kFewColumns) {
+    for (int64_t r = 0; r < rows; ++r) {
+      totals[r] = long_total(x + r * columns, columns);
+    }
+    return;
+  }
+  for (int64_t r = 0; r < rows; r += kLanes) {
+    short_totals(totals + r, x + r * columns,
+                 rows - r < kLanes ? rows - r : kLanes, columns);
+  }
+}
+
+template <class T>
+BRAID_INLINE void softmax_row(T* y, const T* x, T total, T shift, T factor,
+                              int64_t columns) {
+  BRAID_ELEMENTWISE
+  for (int64_t c = 0; c < columns; ++c) {
+    y[c] = (vector_exp(x[c] - total) - shift) * factor;
+  }
+}
+
+template <class T>
+void scaled_softmax(T* y, const T* x, const T* totals, T shift, T factor,
+                    int64_t rows, int64_t columns) {
+  if (columns >= kFewColumns) {
+    for (int64_t r = 0; r < rows; ++r) {
+      softmax_row(y + r * columns, x + r * columns, totals[r], shift, factor,
+                  columns);
+    }
+    return;
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      y[r * columns + c] = x[r * columns + c] - totals[r];
+    }
+  }
+  softmax_row<T>(y, y, T(0), shift, factor, rows * columns);
+}
+
+}  // namespace
+
+template <class T>
+void add_loss(LoopsOf<T>& loops) {
+  loops.log_sum_exp = log_sum_exp<T>;
+  loops.scaled_softmax = scaled_softmax<T>;
+}
+
+template void add_loss(LoopsOf<float>& loops);
+template void add_loss(LoopsOf<double>& loops);
+
+}  // namespace braid::runtime::BRAID_LEVEL

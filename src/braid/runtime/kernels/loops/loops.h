@@ -1,0 +1,106 @@
+// The inner loops of the CPU kernels. They are compiled once per instruction
+// set (folder level/) and chosen when kernels are registered, so one binary
+// runs everywhere and uses the widest registers there are. No torch here.
+//
+// Loops run on the calling thread, keep nothing and may be called from many
+// threads at once. Operands are row-major; an output may lie exactly where an
+// input lies unless it says otherwise. Everything but `product` gives the same
+// bits at every level.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "braid/runtime/kernels/update_inputs.h"
+
+namespace braid::runtime {
+
+// y[M, N] = a[M, K] * b[K, N] + bias[N]. Steps are in elements: from one row
+// (column) to the next. y is row-major and lies apart from the rest.
+template <class T>
+struct SmallProduct {
+  T* y = nullptr;
+  const T *a = nullptr, *b = nullptr;
+  const T* bias = nullptr;  // or null
+  int64_t m = 0, n = 0, k = 0;
+  int64_t a_row = 0, a_column = 0;
+  int64_t b_row = 0, b_column = 0;  // one of them is 1
+};
+
+// Elements that b may have when its columns are the contiguous ones.
+constexpr int64_t kMaxTurned = 4096;
+
+// One member's parameter and states; missing states are null.
+template <class T>
+struct UpdatePlaces {
+  static constexpr int kMaxStates = 3;
+  T* p = nullptr;
+  const T *before = nullptr, *g = nullptr;
+  T* s[kMaxStates] = {};
+  const T* s_before[kMaxStates] = {};
+};
+
+// Elements [from, to) of a parameter after one update.
+template <class T>
+using UpdateLoop = void (*)(const UpdateInputs& in, const UpdatePlaces<T>& at,
+                            int64_t from, int64_t to);
+
+// `has` has a bit for each state that is there.
+template <class T>
+struct UpdateRow {
+  const char* kind;
+  unsigned has;
+  UpdateLoop<T> loop;
+};
+
+template <class T>
+struct LoopsOf {
+  // y[n] from a[n] and b[n]; relu_backward's b is what relu saw.
+  using Pointwise = void (*)(T* y, const T* a, const T* b, int64_t n);
+  Pointwise relu, relu_backward, add, sub, mul;
+
+  // y[C] = the sum of R rows of C that lie `step` apart, in a fixed order.
+  void (*sum_rows)(T* y, const T* x, int64_t rows, int64_t columns,
+                   int64_t step);
+  double (*sum_squares)(const T* x, int64_t count);
+
+  // Rows of C: y, and mean and rstd of each; w and b may be null.
+  void (*layer_norm)(T* y, const T* x, const T* w, const T* b, int64_t rows,
+                     int64_t columns, double eps, T* mean, T* rstd);
+  // Adds to dw[C] and db[C]; dx may lie where dy lies.
+  void (*layer_norm_backward)(T* dx, const T* dy, const T* x, const T* w,
+                              const T* mean, const T* rstd, int64_t rows,
+                              int64_t columns, T* dw, T* db);
+
+  // totals[R] = log(sum(exp(x[R, C]))).
+  void (*log_sum_exp)(T* totals, const T* x, int64_t rows, int64_t columns);
+  // y = (exp(x - totals) - shift) * factor.
+  void (*scaled_softmax)(T* y, const T* x, const T* totals, T shift, T factor,
+                         int64_t rows, int64_t columns);
+
+  void (*product)(const SmallProduct<T>& p);
+
+  const UpdateRow<T>* updates;
+  int64_t num_updates;
+};
+
+struct Loops {
+  const char* level;
+  LoopsOf<float> f32;
+  LoopsOf<double> f64;
+
+  template <class T>
+  const LoopsOf<T>& of() const {
+    if constexpr (std::is_same_v<T, double>) {
+      return f64;
+    } else {
+      return f32;
+    }
+  }
+};
+
+// The levels that this machine can run, from plain code to the widest.
+std::vector<Loops> all_loops();
+
+}  // namespace braid::runtime
