@@ -139,11 +139,11 @@ void resolve_data_paths(JobConfig& config) {
   resolve_paths(config, [](const std::string& source, const std::string& name) {
     using Kind = data::Option::Kind;
     for (const data::Option& option : data::find_source(source).options) {
-      if (option.name == name) {
-        return option.kind == Kind::kPath || option.kind == Kind::kFiles;
-      }
+      if (option.name != name) continue;
+      if (option.kind == Kind::kPath) return PathKind::kPath;
+      if (option.kind == Kind::kFiles) return PathKind::kFiles;
     }
-    return false;
+    return PathKind::kNone;
   });
 }
 

@@ -9,35 +9,13 @@
 #include "braid/ops/named_losses.h"
 #include "braid/passes/names.h"
 #include "braid/passes/prune.h"
+#include "braid/train/job_optimizer.h"
 #include "braid/train/metrics.h"
 #include "braid/train/model_state.h"
 #include "braid/train/phase_graph.h"
 
 namespace braid::train {
 namespace {
-
-passes::Optimizer make_optimizer(const JobConfig& job,
-                                 const NetworkConfig& network) {
-  passes::Optimizer optimizer = passes::make_optimizer(network.optimizer.kind);
-  auto set = [&](const std::string& name, double value) {
-    passes::set_option(optimizer, name, value);
-  };
-  for (const auto& [name, value] : optimizer_values(network.optimizer.values)) {
-    set(name, value);
-  }
-  if (job.clip.norm) set("clip_norm", *job.clip.norm);
-  if (job.clip.value) set("clip_value", *job.clip.value);
-  if (job.ema) set("ema_decay", *job.ema);
-  if (job.on_nan == "skip") set("skip_nonfinite", 1);
-  for (const GroupConfig& group : network.groups) {
-    passes::ParameterGroup values{group.pattern, {}};
-    for (const auto& [name, value] : optimizer_values(group.values)) {
-      values.values[name] = value;
-    }
-    passes::add_group(optimizer, values);
-  }
-  return optimizer;
-}
 
 std::optional<passes::Schedule> make_schedule(const std::string& text) {
   passes::Schedule schedule = passes::parse_schedule(text);
@@ -52,7 +30,7 @@ JobNetwork make_network(const JobConfig& job, std::string name,
                      .optimizer = {},
                      .schedule = {},
                      .contents = {}};
-  network.optimizer = make_optimizer(job, network.config);
+  network.optimizer = optimizer_of(job, network.config);
   network.optimizer.scope = network.name;
   network.schedule = make_schedule(network.config.schedule);
   // Patterns are written without the network's name.

@@ -1,0 +1,125 @@
+#include "braid/train/job.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "braid/base/error.h"
+
+namespace braid::train {
+namespace {
+
+JobConfig resolved(JobConfig config) {
+  config.validate();
+  resolve_data_paths(config);
+  return config;
+}
+
+// A graph for another number of rows than that of a full batch, which a file
+// with fixed sizes does not have.
+template <class Build>
+void add_rest(int64_t rows, std::string_view way_out, const Build& build) {
+  try {
+    build();
+  } catch (const std::exception& error) {
+    fail_usage(
+        "{}\nHINT: the last batch of an epoch has {} rows; {}, or export with "
+        "a dynamic batch",
+        error.what(), rows, way_out);
+  }
+}
+
+}  // namespace
+
+Job::Job(const runtime::Machine& machine, JobConfig config)
+    : machine_(machine),
+      config_(resolved(std::move(config))),
+      data_(open_data(config_)),
+      model_(std::make_unique<JobModel>(machine, config_, data_)) {
+  count_steps();
+  set_places();
+}
+
+void Job::count_steps() {
+  int64_t size = data_.train->size(), batch = config_.batch_size;
+  if (config_.drop_last && size < batch) {
+    fail_usage(
+        "[job] a batch of {} is larger than the data ({} samples of {})\n"
+        "HINT: lower batch_size, or set 'drop_last: false'",
+        batch, size, data_.train->name());
+  }
+  int64_t full = size / batch, rest = size % batch;
+  if (config_.drop_last) rest = 0;
+  steps_per_epoch_ = full + (rest > 0 ? 1 : 0);
+  num_steps_ =
+      config_.steps.value_or(config_.epochs.value_or(0) * steps_per_epoch_);
+  if (num_steps_ > full) rest_rows_ = rest;
+  if (!has_eval()) return;
+  int64_t eval_size = data_.eval->size();
+  eval_rows_ = std::min(config_.eval.batch_size.value_or(batch), eval_size);
+  eval_rest_rows_ = eval_size % eval_rows_;
+}
+
+void Job::set_places() {
+  size_t phases = model_->phases().size(), next = 0;
+  for (size_t i = 0; i < phases; ++i) places_.full.push_back(next++);
+  if (rest_rows_ > 0) {
+    for (size_t i = 0; i < phases; ++i) places_.rest.push_back(next++);
+  }
+  if (!has_eval()) return;
+  places_.eval = next++;
+  if (eval_rest_rows_ > 0) places_.eval_rest = next++;
+}
+
+int64_t Job::micro_batches(int64_t rows) const {
+  int64_t most = config_.batch_size / config_.accumulate;
+  int64_t parts = (rows + most - 1) / most;
+  while (rows % parts != 0) ++parts;
+  return parts;
+}
+
+std::vector<ProgramSource> Job::sources() const {
+  std::vector<ProgramSource> sources;
+  auto add_steps = [&](int64_t rows) {
+    for (size_t i = 0; i < model_->phases().size(); ++i) {
+      const JobNetwork& network =
+          model_->networks()[model_->phases()[i].network];
+      int64_t parts = micro_batches(rows);
+      sources.push_back(
+          {.forward = model_->forward(i, rows / parts),
+           .optimizer = network.optimizer,
+           .scheduled = network.schedule.has_value(),
+           .watches_loss =
+               network.schedule && passes::watches_loss(*network.schedule),
+           .micro_batches = parts});
+    }
+  };
+  add_steps(batch_rows());
+  if (rest_rows_ > 0) {
+    add_rest(rest_rows_, "set 'drop_last: true'",
+             [&] { add_steps(rest_rows_); });
+  }
+  if (!has_eval()) return sources;
+  sources.push_back({.forward = model_->eval(eval_rows_)});
+  if (eval_rest_rows_ == 0) return sources;
+  add_rest(eval_rest_rows_, "set 'eval.limit' to a multiple of the batch", [&] {
+    sources.push_back({.forward = model_->eval(eval_rest_rows_)});
+  });
+  return sources;
+}
+
+ProgramOptions Job::program_options() const {
+  return {.precision = *find_dtype(config_.precision), .threads = threads()};
+}
+
+int Job::threads() const {
+  if (config_.threads > 0) return static_cast<int>(config_.threads);
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+std::string Job::device() const { return runtime::device_name(config_.device); }
+
+int64_t Job::limit_bytes() const {
+  return config_.memory_limit.value_or(runtime::kNoLimit);
+}
+
+}  // namespace braid::train

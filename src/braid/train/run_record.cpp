@@ -1,0 +1,82 @@
+#include "braid/train/run_record.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "braid/base/error.h"
+
+namespace braid::train {
+namespace {
+
+using Json = nlohmann::json;
+
+Json best_json(const Best& best) {
+  return {{"value", best.value ? Json(*best.value) : Json()},
+          {"step", best.step},
+          {"worse", best.worse}};
+}
+
+Best read_best(const Json& json) {
+  Best best{.value = {}, .step = json.at("step"), .worse = json.at("worse")};
+  if (!json.at("value").is_null()) best.value = json.at("value").get<double>();
+  return best;
+}
+
+// JSON has no numbers that are not finite.
+Json sums_json(const std::vector<double>& sums) {
+  Json list = Json::array();
+  for (double sum : sums)
+    list.push_back(std::isfinite(sum) ? Json(sum) : Json());
+  return list;
+}
+
+std::vector<double> read_sums(const Json& list) {
+  std::vector<double> sums;
+  for (const Json& sum : list) {
+    sums.push_back(sum.is_null() ? NAN : sum.get<double>());
+  }
+  return sums;
+}
+
+}  // namespace
+
+bool Best::observe(double number, int64_t at_step, bool higher, double delta) {
+  bool is_better =
+      std::isfinite(number) &&
+      (!value || (higher ? number > *value + delta : number < *value - delta));
+  worse = is_better ? 0 : worse + 1;
+  if (!is_better) return false;
+  value = number;
+  step = at_step;
+  return true;
+}
+
+Json record_json(const RunRecord& r) {
+  return {{"step", r.step},
+          {"epoch", r.position.epoch},
+          {"sample", r.position.sample},
+          {"time_s", r.time_s},
+          {"loss_sums", sums_json(r.loss_sums)},
+          {"loss_counts", r.loss_counts},
+          {"best", best_json(r.best)},
+          {"early_stop", best_json(r.early_stop)},
+          {"last_eval", r.last_eval}};
+}
+
+RunRecord read_record(const Json& json) {
+  try {
+    return {.step = json.at("step"),
+            .position = {json.at("epoch"), json.at("sample")},
+            .time_s = json.at("time_s"),
+            .loss_sums = read_sums(json.at("loss_sums")),
+            .loss_counts = json.at("loss_counts"),
+            .best = read_best(json.at("best")),
+            .early_stop = read_best(json.at("early_stop")),
+            .last_eval = json.at("last_eval")};
+  } catch (const Json::exception& error) {
+    fail_world("[resume] the record of the run cannot be read: {}",
+               error.what());
+  }
+}
+
+}  // namespace braid::train
