@@ -41,6 +41,19 @@ TEST(CheckpointWriter, writes_what_save_checkpoint_writes) {
   writer.finish();
 }
 
+TEST(CheckpointWriter, is_seen_in_a_trace) {
+  ScratchDirectory scratch;
+  Trace trace(scratch.path() / "trace.json");
+  CheckpointWriter writer(scratch.path() / "run", 2, &trace);
+  begin(writer, 7);
+  writer.finish();
+  trace.finish();
+  std::string text = read_text(scratch.path() / "trace.json");
+  Json event = Json::parse(text).back();
+  EXPECT_EQ(event["name"], "step 7");
+  EXPECT_GT(event["dur"].get<double>(), 0);
+}
+
 TEST(CheckpointWriter, has_one_save_in_flight_at_most) {
   ScratchDirectory scratch;
   CheckpointWriter writer(scratch.path(), 9);

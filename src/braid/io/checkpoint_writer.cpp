@@ -17,8 +17,9 @@ struct CheckpointWriter::Work {
   std::optional<int64_t> best;
 };
 
-CheckpointWriter::CheckpointWriter(std::filesystem::path root, int64_t keep)
-    : root_(std::move(root)), keep_(keep) {
+CheckpointWriter::CheckpointWriter(std::filesystem::path root, int64_t keep,
+                                   Trace* trace)
+    : root_(std::move(root)), keep_(keep), trace_(trace) {
   if (keep < 1) {
     fail_usage("[checkpoint.keep] expected at least 1, got {}", keep);
   }
@@ -43,6 +44,8 @@ std::optional<int64_t> CheckpointWriter::saved_step() const {
 }
 
 void CheckpointWriter::write(const Work& work) {
+  TraceSpan span(trace_, "checkpoint", "checkpoint",
+                 fmt::format("step {}", work.step));
   std::vector<CheckpointFile> files;
   for (const OwnedCheckpointFile& file : work.files) {
     files.push_back({file.name, file.tensors.tensors()});

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "braid/io/run/trace.h"
 #include "braid/io/tensor_list.h"
 
 namespace braid::io {
@@ -21,11 +22,13 @@ struct OwnedCheckpointFile {
 };
 
 // Owns the root's checkpoints while it lives: nothing else may write there.
-// All calls but saved_step() must come from one thread.
+// Borrows the trace. All calls but saved_step() must come from one thread.
 class CheckpointWriter {
  public:
-  // Keeps the last `keep` checkpoints and the best. Touches nothing yet.
-  CheckpointWriter(std::filesystem::path root, int64_t keep);
+  // Keeps the last `keep` checkpoints and the best. Touches nothing yet. What
+  // it writes becomes events of the track "checkpoint" of a trace, if any.
+  CheckpointWriter(std::filesystem::path root, int64_t keep,
+                   Trace* trace = nullptr);
   // Waits for what is being written. Its failure is not reported any more:
   // call finish() to hear of it.
   ~CheckpointWriter() = default;
@@ -52,6 +55,7 @@ class CheckpointWriter {
 
   std::filesystem::path root_;
   int64_t keep_;
+  Trace* trace_;
   std::vector<int64_t> written_;  // complete, as we wrote them
   std::atomic<int64_t> saved_step_ = -1;
   // The last: its destruction waits for a thread that uses all the others.
