@@ -27,8 +27,7 @@ std::string index_problem(const io::TensorBytes& tensor, IndexRange range) {
   for (size_t at = 0; at + 8 <= tensor.bytes.size(); at += 8) {
     int64_t index = 0;
     std::memcpy(&index, tensor.bytes.data() + at, sizeof index);
-    bool fine = (index >= 0 && index < range.size) ||
-                index == range.ignored;
+    bool fine = (index >= 0 && index < range.size) || index == range.ignored;
     if (!fine) {
       return fmt::format("holds {}, expected 0 to {}", index, range.size - 1);
     }

@@ -15,11 +15,28 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
+    "  braid train examples/glyphs_lenet.yaml --out runs/glyphs\n"
+    "  braid resume runs/glyphs\n"
     "  braid inspect 'mlp(hidden=64)' --copies 3\n"
     "  braid step mlp --inputs batch.safetensors --steps 100 \\\n"
     "    --optimizer adamw --set lr=1e-3 --out runs/first\n"
     "\n"
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.\n";
+
+struct Verb {
+  const char* name;
+  const char* summary;
+  Action (*add)(CLI::App& app);
+};
+
+constexpr Verb kVerbs[] = {
+    {"train", "Train what a job file describes", add_train},
+    {"resume", "Go on with a run", add_resume},
+    {"validate", "Check a job file without running it", add_validate},
+    {"export", "Write the weights of a run as a state dict", add_export},
+    {"step", "Run training steps on given tensors", add_step},
+    {"inspect", "Show what a model's step consists of", add_inspect},
+};
 
 // The message as it is when it says who speaks; libtorch's ends where its
 // stack begins.
@@ -82,12 +99,11 @@ int run(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this help");
   app.footer(kExamples);
   app.get_formatter()->column_width(32);
-  CLI::App* inspect =
-      app.add_subcommand("inspect", "Show what a model's step consists of");
-  CLI::App* step =
-      app.add_subcommand("step", "Run training steps on given tensors");
-  std::map<const CLI::App*, Action> actions{{inspect, add_inspect(*inspect)},
-                                            {step, add_step(*step)}};
+  std::map<const CLI::App*, Action> actions;
+  for (const Verb& verb : kVerbs) {
+    CLI::App* sub = app.add_subcommand(verb.name, verb.summary);
+    actions[sub] = verb.add(*sub);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wanted) {  // help and version

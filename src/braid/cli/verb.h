@@ -25,5 +25,9 @@ std::string check_whole(const std::string& text);
 
 Action add_inspect(CLI::App& app);
 Action add_step(CLI::App& app);
+Action add_train(CLI::App& app);
+Action add_resume(CLI::App& app);
+Action add_validate(CLI::App& app);
+Action add_export(CLI::App& app);
 
 }  // namespace braid::cli

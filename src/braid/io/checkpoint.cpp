@@ -250,6 +250,12 @@ NewestCheckpoint newest_complete(const fs::path& root) {
   return result;
 }
 
+std::optional<CheckpointDir> find_complete(const fs::path& root, int64_t step) {
+  fs::path path = step_path(root, step);
+  if (!fs::exists(path) || !damage_of(path).empty()) return std::nullopt;
+  return CheckpointDir{step, path};
+}
+
 void remove_litter(const fs::path& root) {
   for (const std::string& name : list_names(root)) {
     if (is_litter(name)) remove_tree(root / name);

@@ -60,6 +60,10 @@ struct NewestCheckpoint {
 // something may not be read: that is not the same as having no checkpoint.
 NewestCheckpoint newest_complete(const std::filesystem::path& root);
 
+// The checkpoint of that step, when there is one that is complete.
+std::optional<CheckpointDir> find_complete(const std::filesystem::path& root,
+                                           int64_t step);
+
 // Deletes what killed processes and earlier failures of this one left behind.
 void remove_litter(const std::filesystem::path& root);
 

@@ -77,6 +77,11 @@ void LearningRates::write(Rate& rate) {
   rate.written = std::move(values);
 }
 
+double LearningRates::present(size_t member) const {
+  if (rates_.empty() || rates_[0].written.empty()) return 0;
+  return rates_[0].written[member];
+}
+
 void LearningRates::after_step(const std::vector<double>& losses) {
   for (size_t k = 0; k < schedules_.size(); ++k) {
     auto step = static_cast<double>(steps_[k]++);

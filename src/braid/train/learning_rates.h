@@ -22,6 +22,9 @@ class LearningRates {
   // The losses of the step that was taken, per member.
   void after_step(const std::vector<double>& losses);
 
+  // The rate of a member's last step; 0 before it.
+  double present(size_t member = 0) const;
+
  private:
   // A rate: the slot with its base, the slot that updates read.
   struct Rate {

@@ -1,0 +1,70 @@
+#include "braid/cli/run_display.h"
+
+#include <cstdio>
+
+#include "fmt/format.h"
+
+namespace braid::cli {
+
+std::string grouped(int64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+std::string scalars_text(const io::Scalars& values) {
+  std::string text;
+  for (const auto& [name, value] : values) {
+    text += fmt::format("{}{} {:.4g}", text.empty() ? "" : "  ", name, value);
+  }
+  return text;
+}
+
+Display& RunDisplay::display(int64_t first_step) {
+  if (!display_) {
+    display_ = std::make_unique<Display>(
+        stdout, DisplayOptions{.quiet = quiet_, .first_step = first_step});
+  }
+  return *display_;
+}
+
+void RunDisplay::on_step(const train::StepReport& report) {
+  Display& shown = display(report.step - 1);
+  state_.step = report.step;
+  state_.steps = report.steps;
+  state_.epoch = report.epoch;
+  state_.epochs = report.epochs;
+  state_.samples_per_step = report.rows;
+  state_.memory_bytes = report.memory_bytes;
+  state_.rows.resize(report.networks.size());
+  for (size_t i = 0; i < report.networks.size(); ++i) {
+    const auto& network = report.networks[i];
+    state_.rows[i].name = network.name;
+    state_.rows[i].loss = network.loss;
+    state_.rows[i].lr = network.lr;
+  }
+  shown.update(state_);
+}
+
+void RunDisplay::on_eval(int64_t step, const io::Scalars& values) {
+  state_.evaluation = fmt::format("step {}  {}", step, scalars_text(values));
+  if (display_) display_->update(state_);
+}
+
+void RunDisplay::on_message(std::string_view text) {
+  if (quiet_) return;
+  display_ ? display_->message(text) : void(fmt::print("{}\n", text));
+}
+
+void RunDisplay::finish() {
+  if (display_) display_->finish();
+}
+
+void RunDisplay::done(const train::Run& run, const std::string& out) {
+  std::string result = scalars_text(run.evaluation());
+  std::string line = fmt::format("done   {} steps{}{}  {}", run.steps_done(),
+                                 result.empty() ? "" : "  ", result, out);
+  display(run.steps_done()).done(line);
+}
+
+}  // namespace braid::cli

@@ -1,0 +1,37 @@
+// RunDisplay: a run on the terminal.
+#pragma once
+
+#include "braid/cli/display.h"
+#include "braid/train/listener.h"
+#include "braid/train/run.h"
+
+namespace braid::cli {
+
+class RunDisplay : public train::Listener {
+ public:
+  explicit RunDisplay(bool quiet) : quiet_(quiet) {}
+
+  void on_step(const train::StepReport& report) override;
+  void on_eval(int64_t step, const io::Scalars& values) override;
+  void on_message(std::string_view text) override;
+
+  // Ends what is drawn, so that other text may follow.
+  void finish();
+  // The last line: what came out, and where it is.
+  void done(const train::Run& run, const std::string& out);
+
+ private:
+  Display& display(int64_t first_step);
+
+  bool quiet_;
+  std::unique_ptr<Display> display_;  // from the first step on
+  DisplayState state_;
+};
+
+// "1,234,567"
+std::string grouped(int64_t number);
+
+// "loss 0.0812  accuracy 0.9734"
+std::string scalars_text(const io::Scalars& values);
+
+}  // namespace braid::cli

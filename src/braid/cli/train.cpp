@@ -1,0 +1,126 @@
+// `braid train` and `braid resume`: job files that become runs.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "braid/base/bytes.h"
+#include "braid/base/error.h"
+#include "braid/cli/run_display.h"
+#include "braid/cli/signals.h"
+#include "braid/cli/verb.h"
+#include "braid/train/job_file.h"
+#include "braid/train/job_page.h"
+#include "braid/train/run.h"
+
+namespace braid::cli {
+namespace {
+
+struct TrainOptions {
+  std::string job;
+  std::vector<std::string> overrides;
+  std::string out;
+  std::string trace;
+  bool resume = false;
+  bool quiet = false;
+};
+
+void declare_output(CLI::App& app, TrainOptions& o) {
+  app.add_flag("-q,--quiet", o.quiet, "Only errors and the last line");
+  app.add_option("--trace", o.trace, "Write what was done when, for Perfetto")
+      ->type_name("FILE");
+}
+
+void print_start(const train::Job& job, train::Run& run) {
+  std::string limit = job.config().memory_limit
+                          ? " of " + bytes_text(*job.config().memory_limit)
+                          : "";
+  const data::Dataset& data = *job.data().train;
+  fmt::print("data   {} samples of {}{}\n", data.size(), data.name(),
+             job.has_eval()
+                 ? fmt::format(", {} to evaluate", job.data().eval->size())
+                 : "");
+  fmt::print("model  {} parameters · {}{} on {}\n",
+             grouped(run.num_parameters()),
+             bytes_text(run.programs().peak_bytes()), limit, job.device());
+  std::fflush(stdout);
+}
+
+int run_job(const train::JobConfig& config, const TrainOptions& o,
+            bool is_new) {
+  watch_stop_signals();
+  auto machine = runtime::this_machine();
+  train::Job job(*machine, config);
+  if (is_new) train::create_run(o.out, job.config());
+  RunDisplay display(o.quiet);
+  train::Run run(job, {.out = o.out,
+                       .stop = stop_requested,
+                       .listener = &display,
+                       .trace = o.trace});
+  if (!o.quiet) print_start(job, run);
+  train::Ending ending = run.run();
+  if (ending == train::Ending::kInterrupted) {
+    display.finish();
+    fmt::print(stderr,
+               "[braid train] stopped after step {} of {}, which is saved\n"
+               "HINT: 'braid resume {}' goes on from there\n",
+               run.steps_done(), job.num_steps(), o.out);
+    return kInterrupted;
+  }
+  display.done(run, o.out);
+  return kOk;
+}
+
+int run_train(const TrainOptions& o) {
+  if (o.job.empty()) {
+    fail_usage(
+        "[braid train] JOB is missing: a YAML file\n"
+        "HINT: see 'braid train --help'");
+  }
+  if (o.out.empty()) fail_usage("[braid train] --out DIR is missing");
+  train::JobConfig config = train::read_job(o.job, o.overrides);
+  bool goes_on = o.resume && train::holds_run(o.out);
+  if (goes_on) {
+    auto machine = runtime::this_machine();
+    train::JobConfig before = train::read_job(train::config_path(o.out));
+    if (train::Job(*machine, config).config() != before) {
+      fail_usage(
+          "[braid train] '{}' holds a run of another job\n"
+          "HINT: 'braid resume {}' goes on with that one",
+          o.out, o.out);
+    }
+  }
+  return run_job(config, o, !goes_on);
+}
+
+int run_resume(const TrainOptions& o) {
+  if (!train::holds_run(o.out)) {
+    fail_usage("[braid resume] '{}' holds no run: there is no {}", o.out,
+               train::config_path(o.out).filename().string());
+  }
+  return run_job(train::read_job(train::config_path(o.out), o.overrides), o,
+                 false);
+}
+
+}  // namespace
+
+Action add_train(CLI::App& app) {
+  auto o = std::make_shared<TrainOptions>();
+  app.add_option("JOB", o->job, "A job file (YAML)")->type_name(" ");
+  app.add_option("KEY=VALUE", o->overrides, "As optimizer.lr=3e-4")
+      ->type_name(" ");
+  app.add_option("--out", o->out, "A new folder for the run")->type_name("DIR");
+  app.add_flag("--resume", o->resume, "Go on when DIR holds this job's run");
+  declare_output(app, *o);
+  app.footer(train::job_help());
+  return [o] { return run_train(*o); };
+}
+
+Action add_resume(CLI::App& app) {
+  auto o = std::make_shared<TrainOptions>();
+  app.add_option("DIR", o->out, "The folder of a run")
+      ->type_name(" ")
+      ->required();
+  declare_output(app, *o);
+  return [o] { return run_resume(*o); };
+}
+
+}  // namespace braid::cli

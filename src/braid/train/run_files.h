@@ -1,0 +1,58 @@
+// The directory of a run:
+//
+//   OUT/config.yaml             the job with all defaults
+//       metrics.jsonl           numbers, one JSON object per line
+//       log.txt                 what the run said
+//       events.out.tfevents.*   the numbers for TensorBoard
+//       checkpoints/step-N/     model.safetensors, state.safetensors, meta.json
+//
+// Other tools may rely on these names.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "braid/io/checkpoint_writer.h"
+#include "braid/io/run/event_file.h"
+#include "braid/io/run/log_file.h"
+#include "braid/io/run/metrics.h"
+#include "braid/io/run/trace.h"
+#include "braid/train/job_config.h"
+
+namespace braid::train {
+
+// Names within a run's directory.
+std::filesystem::path config_path(const std::filesystem::path& out);
+std::filesystem::path checkpoints_path(const std::filesystem::path& out);
+
+// Whether there is a run in the directory.
+bool holds_run(const std::filesystem::path& out);
+
+// Creates the directory of a new run with its config. Throws when it holds a
+// run or other files, or cannot be written.
+void create_run(const std::filesystem::path& out, const JobConfig& config);
+
+// The files of a run that goes on after `step`: what came later is cut away.
+class RunFiles {
+ public:
+  RunFiles(const std::filesystem::path& out, const CheckpointConfig& config,
+           int64_t step, io::Trace* trace);
+
+  // A line of metrics and the same numbers for TensorBoard.
+  void add(const io::MetricsRow& row);
+  void log(std::string_view text) { log_.add(text); }
+  io::CheckpointWriter& checkpoints() { return checkpoints_; }
+
+  // Everything is on the disk.
+  void sync();
+
+ private:
+  io::LogFile log_;
+  io::MetricsFile metrics_;
+  io::EventFile events_;
+  io::CheckpointWriter checkpoints_;
+};
+
+}  // namespace braid::train
