@@ -32,7 +32,8 @@ void Reader::finish() {
   }
 }
 
-// A bare value or list stands alone, or without a key beside those of overrides.
+// A bare value or list stands alone, or without a key beside those of
+// overrides.
 void Reader::bare(Name key) {
   if (node_->is_value() || node_->is_list()) {
     made_ = make_map({*node_});
@@ -139,7 +140,7 @@ void Reader::add_no_map(const Node& node) {
 }
 
 void Reader::add_unknown(const Node& item) {
-  std::string nearest = full_key(nearest_name(item.key, known_));
+  std::string nearest = full_key(nearest_name(shown_text(item.key), known_));
   report_.add(item.place,
               {fmt::format("unknown key '{}'", shown_text(full_key(item.key))),
                fmt::format("did you mean '{}'?", nearest)});
