@@ -1,19 +1,22 @@
-// libFuzzer target: any bytes either are a members file or a plan file, all
-// of whose values can be looked at, or are refused with one of our two error
-// types.
+// libFuzzer target: any bytes either are a job, a members file or a plan file,
+// all of whose values can be looked at, or are refused with one of our two
+// error types. A job that was read is written and read back to the same.
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "braid/cli/members_file.h"
 #include "braid/cli/plan_file.h"
 #include "braid/cli/settings.h"
 #include "braid/models/models.h"
+#include "braid/train/job_file.h"
 
 namespace {
 
@@ -80,6 +83,27 @@ void read_plan(const std::filesystem::path& path) {
   }
 }
 
+void read_job(const std::filesystem::path& path) {
+  train::JobConfig job = train::read_job(path);
+  job.validate();
+  for (bool all_keys : {true, false}) {
+    std::string text = train::job_text(job, all_keys);
+    if (train::parse_job(text, path) != job) std::abort();
+  }
+}
+
+// Lines of the text are overrides of a job.
+void read_overrides(const uint8_t* data, size_t size) {
+  std::istringstream lines(
+      std::string(reinterpret_cast<const char*>(data), size));
+  std::vector<std::string> overrides;
+  for (std::string line; std::getline(lines, line) && overrides.size() < 20;) {
+    overrides.push_back(line);
+  }
+  train::parse_job("model: mlp\ndata: glyphs\nsteps: 1\nphases: [{}]\n",
+                   "job.yaml", overrides);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -87,5 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::filesystem::path path = file.hold(data, size);
   is_taken([&] { read_members(path); });
   is_taken([&] { read_plan(path); });
+  is_taken([&] { read_job(path); });
+  is_taken([&] { read_overrides(data, size); });
   return 0;
 }

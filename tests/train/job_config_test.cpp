@@ -376,7 +376,7 @@ TEST(JobConfig, BadJobsAreRefused) {
       {gan("steps: 10", "steps: 1\noptimizer: sgd"), {"optimizer does not"}},
       {job("phases: [{learns: a, loss: b}]"), {"networks is missing"}},
       {job("networks: {a: {model: b}}"), {"phases is missing"}},
-      {kGan, {"phases.0.loss is a text, got nothing"}, {"phases.0.loss="}},
+      {kGan, {"phases.0.loss is missing"}, {"phases.0.loss="}},
       {kGan, {"phases has items 0 to 1, got '2'"}, {"phases.2.every=1"}},
   };
   EXPECT_GE(cases.size(), 60u);

@@ -7,7 +7,7 @@
 namespace braid::cli {
 namespace {
 
-int64_t read_seed(const YamlFile& file, const YAML::Node& node,
+int64_t read_seed(const YamlFile& file, const config::Node& node,
                   const std::string& text) {
   auto seed = parse_whole(text);
   if (!seed || *seed < 0) {
@@ -17,7 +17,7 @@ int64_t read_seed(const YamlFile& file, const YAML::Node& node,
   return *seed;
 }
 
-passes::Schedule read_schedule(const YamlFile& file, const YAML::Node& node,
+passes::Schedule read_schedule(const YamlFile& file, const config::Node& node,
                                const std::string& text) {
   try {
     return passes::parse_schedule(text);
@@ -26,14 +26,14 @@ passes::Schedule read_schedule(const YamlFile& file, const YAML::Node& node,
   }
 }
 
-MemberEntry read_member(const YamlFile& file, const YAML::Node& map,
+MemberEntry read_member(const YamlFile& file, const config::Node& map,
                         int64_t seed) {
   MemberEntry member{.seed = seed};
   auto path = [&](const std::string& text) {
     return file.path().parent_path() / text;
   };
-  for (const std::string& key : file.keys(map, "a member")) {
-    const YAML::Node& node = map[key];
+  for (const config::Node& node : file.items(map, "a member")) {
+    const std::string& key = node.key;
     std::string text = file.text(node, key);
     if (key == "seed") {
       member.seed = read_seed(file, node, text);
@@ -61,14 +61,14 @@ const std::vector<std::string>& member_keys() {
 std::vector<MemberEntry> read_members(const std::filesystem::path& path,
                                       int64_t seed) {
   YamlFile file("members", path);
-  if (!file.root().IsSequence() || file.root().size() == 0) {
+  if (!file.root().is_list() || file.root().items.empty()) {
     fail_usage(
         "[members] {}: expected a list of members\n"
         "HINT: write one line per member: - {{seed: 1, lr: 1e-3}}",
         path.string());
   }
   std::vector<MemberEntry> members;
-  for (const YAML::Node& map : file.root()) {
+  for (const config::Node& map : file.root().items) {
     members.push_back(read_member(file, map, seed));
   }
   return members;

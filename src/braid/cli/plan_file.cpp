@@ -10,7 +10,7 @@
 namespace braid::cli {
 namespace {
 
-int read_depth(const YamlFile& file, const YAML::Node& node) {
+int read_depth(const YamlFile& file, const config::Node& node) {
   std::string text = file.text(node, "depth");
   auto depth = parse_whole(text);
   if (!depth || *depth < 0 || *depth > 64) {
@@ -21,7 +21,7 @@ int read_depth(const YamlFile& file, const YAML::Node& node) {
   return static_cast<int>(*depth);
 }
 
-plan::Decision read_decision(const YamlFile& file, const YAML::Node& node,
+plan::Decision read_decision(const YamlFile& file, const config::Node& node,
                              const std::string& name) {
   try {
     return plan::parse_decision(file.text(node, name));
@@ -32,22 +32,22 @@ plan::Decision read_decision(const YamlFile& file, const YAML::Node& node,
   }
 }
 
-void read_segments(const YamlFile& file, const YAML::Node& map,
+void read_segments(const YamlFile& file, const config::Node& map,
                    const std::vector<std::string>& names, plan::Plan& plan) {
-  std::vector<std::string> keys = file.keys(map, "'segments'");
-  if (map["default"]) {
-    plan.segments.assign(names.size(),
-                         read_decision(file, map["default"], "default"));
+  const std::vector<config::Node>& items = file.items(map, "'segments'");
+  if (const config::Node* rest = map.find("default")) {
+    plan.segments.assign(names.size(), read_decision(file, *rest, "default"));
   }
-  for (const std::string& key : keys) {
+  for (const config::Node& item : items) {
+    const std::string& key = item.key;
     if (key == "default") continue;
     auto at = std::find(names.begin(), names.end(), key);
     if (at == names.end()) {
-      file.fail(map[key], fmt::format("the model has no segment '{}'", key),
+      file.fail(item, fmt::format("the model has no segment '{}'", key),
                 fmt::format("did you mean '{}'?", nearest_name(key, names)));
     }
     plan.segments[static_cast<size_t>(at - names.begin())] =
-        read_decision(file, map[key], key);
+        read_decision(file, item, key);
   }
 }
 
@@ -57,16 +57,15 @@ plan::Plan read_plan(const std::filesystem::path& path,
                      const std::vector<std::string>& segments) {
   YamlFile file("plan", path);
   plan::Plan plan = plan::keep_all(segments.size());
-  for (const std::string& key : file.keys(file.root(), "a plan")) {
-    const YAML::Node& node = file.root()[key];
-    if (key == "depth") {
+  for (const config::Node& node : file.items(file.root(), "a plan")) {
+    if (node.key == "depth") {
       plan.depth = read_depth(file, node);
-    } else if (key == "segments") {
+    } else if (node.key == "segments") {
       read_segments(file, node, segments, plan);
     } else {
-      file.fail(node, fmt::format("unknown key '{}'", key),
+      file.fail(node, fmt::format("unknown key '{}'", node.key),
                 fmt::format("did you mean '{}'?",
-                            nearest_name(key, {"depth", "segments"})));
+                            nearest_name(node.key, {"depth", "segments"})));
     }
   }
   return plan;

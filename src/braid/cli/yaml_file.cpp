@@ -1,78 +1,43 @@
 #include "braid/cli/yaml_file.h"
 
-#include <set>
-
+#include "braid/base/config/yaml_reader.h"
 #include "braid/base/error.h"
 #include "braid/io/file.h"
 
 namespace braid::cli {
-namespace {
 
-// Far more than anyone writes; what is larger would take long to look through.
-constexpr size_t kMostBytes = size_t{1} << 20;
-constexpr size_t kMostKeys = 4096;  // of one map
-
-std::string read_text(const std::string& what,
-                      const std::filesystem::path& path) {
-  io::MappedFile file(path);
-  if (file.bytes().size() > kMostBytes) {
-    fail_usage("[{}] {}: expected at most {} bytes, got {}", what,
-               path.string(), kMostBytes, file.bytes().size());
-  }
-  return {reinterpret_cast<const char*>(file.bytes().data()),
-          file.bytes().size()};
-}
-
-std::string place_text(const std::filesystem::path& path,
-                       const YAML::Mark& mark) {
-  if (mark.is_null()) return path.string();
-  return fmt::format("{} line {}", path.string(), mark.line + 1);
-}
-
-}  // namespace
+using config::Node;
 
 YamlFile::YamlFile(std::string what, std::filesystem::path path)
     : what_(std::move(what)), path_(std::move(path)) {
-  try {
-    root_ = YAML::Load(read_text(what_, path_));
-  } catch (const YAML::Exception& error) {
-    fail_usage("[{}] {}: not valid YAML: {}", what_,
-               place_text(path_, error.mark), error.msg);
-  }
+  io::MappedFile file(path_);
+  config::Report report(what_, path_.string());
+  root_ = config::parse_yaml(
+      {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()},
+      report);
+  report.throw_if_any();
 }
 
-std::string YamlFile::place(const YAML::Node& node) const {
-  return place_text(path_, node.Mark());
+std::string YamlFile::place(const Node& node) const {
+  std::string line = node.place.text();
+  return line.empty() ? path_.string() : path_.string() + " " + line;
 }
 
-void YamlFile::fail(const YAML::Node& node, const std::string& problem,
+void YamlFile::fail(const Node& node, const std::string& problem,
                     const std::string& hint) const {
   fail_usage("[{}] {}: {}{}{}", what_, place(node), problem,
              hint.empty() ? "" : "\nHINT: ", hint);
 }
 
-std::string YamlFile::text(const YAML::Node& node,
-                           const std::string& name) const {
-  if (!node.IsScalar()) fail(node, fmt::format("'{}' is no value", name));
-  return node.Scalar();
+std::string YamlFile::text(const Node& node, const std::string& name) const {
+  if (!node.is_value()) fail(node, fmt::format("'{}' is no value", name));
+  return node.text;
 }
 
-std::vector<std::string> YamlFile::keys(const YAML::Node& map,
-                                        const std::string& name) const {
-  if (!map.IsMap()) fail(map, fmt::format("{} must be a map", name));
-  if (map.size() > kMostKeys) {
-    fail(map, fmt::format("{} has {} keys, at most {} are read", name,
-                          map.size(), kMostKeys));
-  }
-  std::vector<std::string> keys;
-  std::set<std::string> seen;
-  for (const auto& item : map) {
-    keys.push_back(text(item.first, "a key"));
-    if (!seen.insert(keys.back()).second) {
-      fail(item.first, fmt::format("'{}' stands twice", keys.back()));
-    }
-  }
-  return keys;
+const std::vector<Node>& YamlFile::items(const Node& map,
+                                         const std::string& name) const {
+  if (!map.is_map()) fail(map, fmt::format("{} must be a map", name));
+  return map.items;
 }
 
 }  // namespace braid::cli

@@ -1,11 +1,11 @@
 // YAML files with errors that name the file and the line.
 #pragma once
 
-#include <yaml-cpp/yaml.h>
-
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "braid/base/config/node.h"
 
 namespace braid::cli {
 
@@ -14,27 +14,27 @@ class YamlFile {
   // `what` begins messages: "members" gives "[members] runs.yaml line 3: ...".
   YamlFile(std::string what, std::filesystem::path path);
 
-  const YAML::Node& root() const { return root_; }
+  const config::Node& root() const { return root_; }
   const std::filesystem::path& path() const { return path_; }
 
   // "runs.yaml line 3"
-  std::string place(const YAML::Node& node) const;
+  std::string place(const config::Node& node) const;
 
   // Throws std::invalid_argument about a node, with a hint when there is one.
-  [[noreturn]] void fail(const YAML::Node& node, const std::string& problem,
+  [[noreturn]] void fail(const config::Node& node, const std::string& problem,
                          const std::string& hint = {}) const;
 
-  // The text of a scalar; fails on lists, maps and nothing.
-  std::string text(const YAML::Node& node, const std::string& name) const;
+  // The text of a value; fails on lists, maps and nothing.
+  std::string text(const config::Node& node, const std::string& name) const;
 
-  // The keys of a map in order; fails when it is none or one stands twice.
-  std::vector<std::string> keys(const YAML::Node& map,
-                                const std::string& name) const;
+  // The items of a map in order; fails when it is none.
+  const std::vector<config::Node>& items(const config::Node& map,
+                                         const std::string& name) const;
 
  private:
   std::string what_;
   std::filesystem::path path_;
-  YAML::Node root_;
+  config::Node root_;
 };
 
 }  // namespace braid::cli

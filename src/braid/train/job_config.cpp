@@ -61,7 +61,7 @@ void describe(Section& s, EarlyStopConfig& c) {
 }
 
 void describe(Section& s, EvalConfig& c) {
-  s.section("data", c.data, "Data; absent: the test part of the source");
+  s.section("data", c.data, "Absent: the test part of the source");
   s.whole("every", c.every, "Steps between; 0: the end of each epoch").min(0);
   s.whole("batch_size", c.batch_size, "Absent: as in training").min(1);
   s.texts("metrics", c.metrics, "accuracy, top5, perplexity, outputs, ...");

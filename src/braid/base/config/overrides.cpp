@@ -5,6 +5,7 @@
 #include "braid/base/config/yaml_reader.h"
 #include "braid/base/error.h"
 #include "braid/base/numbers.h"
+#include "braid/base/text.h"
 
 namespace braid::config {
 namespace {
@@ -96,6 +97,7 @@ void apply(Node& root, const std::string& text) {
   if (equals == text.npos || equals == 0) {
     throw Refusal{{"is no KEY=VALUE", "write it as optimizer.lr=3e-4"}};
   }
+  if (utf8_length(text) < text.size()) throw Refusal{{"is no UTF-8 text"}};
   Report of_value("", "");
   Node value = parse_value(text.substr(equals + 1), of_value);
   if (!of_value.empty()) throw Refusal{{"has a value that is no YAML"}};

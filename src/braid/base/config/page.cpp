@@ -73,26 +73,33 @@ void RowCollector::limit(const Limit& limit) {
 
 void RowCollector::group(const Group& group) {
   std::string key = prefix_ + std::string(group.name);
-  rows_.push_back({key, "section", "", std::string(group.meaning)});
-  RowCollector inner(key + ".");
-  group.describe(inner);
-  add_inner(inner);
+  add_section({key, "section", "", std::string(group.meaning)}, group.type,
+              key + ".", group.describe);
 }
 
 void RowCollector::groups(const Items& items) {
   std::string key = prefix_ + std::string(items.name);
-  rows_.push_back({key, items.is_list ? "list of sections" : "map of sections",
-                   "", std::string(items.meaning)});
-  RowCollector inner(key + (items.is_list ? ".N." : ".NAME."));
-  items.describe_new(inner);
-  add_inner(inner);
+  Row row{key, items.is_list ? "list of sections" : "map of sections", "",
+          std::string(items.meaning)};
+  add_section(std::move(row), items.type,
+              key + (items.is_list ? ".N." : ".NAME."), items.describe_new);
 }
 
-void RowCollector::add_inner(RowCollector& inner) {
-  if (!inner.bare_key_.empty()) {
-    rows_.back().type += fmt::format(", or its `{}` alone", inner.bare_key_);
+void RowCollector::add_section(Row row, std::type_index type,
+                               const std::string& prefix,
+                               const Describe& describe) {
+  RowCollector inner(prefix, seen_);
+  auto [first, is_new] = seen_.emplace(type, row.key);
+  if (is_new || type == typeid(void)) {
+    describe(inner);
+  } else {
+    row.type += fmt::format(", as `{}`", first->second);
   }
-  for (Row& row : inner.rows_) rows_.push_back(std::move(row));
+  if (!inner.bare_key_.empty()) {
+    row.type += fmt::format(", or `{}` alone", inner.bare_key_);
+  }
+  rows_.push_back(std::move(row));
+  for (Row& of_inner : inner.rows_) rows_.push_back(std::move(of_inner));
 }
 
 std::string markdown_table(const std::vector<Row>& rows) {

@@ -1,6 +1,7 @@
 // The keys of a struct as a table for the docs and as --help.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,15 @@ struct Row {
   std::string meaning;
 };
 
+// The keys of a struct are listed where it first stands; later sections of it
+// are "as" that one.
 class RowCollector : public Section {
  public:
-  explicit RowCollector(std::string prefix = {}) : prefix_(std::move(prefix)) {}
+  using Seen = std::map<std::type_index, std::string>;  // struct -> its key
+
+  // Borrows `seen`.
+  RowCollector(std::string prefix, Seen& seen)
+      : prefix_(std::move(prefix)), seen_(seen) {}
   std::vector<Row> take() { return std::move(rows_); }
 
   void bare(Name key) override;
@@ -30,9 +37,13 @@ class RowCollector : public Section {
   void groups(const Items& items) override;
 
  private:
-  void add_inner(RowCollector& inner);
+  // A row of its own, and those of its keys unless they were listed before.
+  void add_section(Row row, std::type_index type, const std::string& prefix,
+                   const Describe& describe);
+
   std::string bare_key_;
   std::string prefix_;
+  Seen& seen_;
   std::vector<Row> rows_;
 };
 
@@ -40,7 +51,8 @@ class RowCollector : public Section {
 template <class T>
 std::vector<Row> rows_of() {
   T config;
-  RowCollector collector;
+  RowCollector::Seen seen;
+  RowCollector collector("", seen);
   describe(collector, config);
   return collector.take();
 }

@@ -11,6 +11,11 @@ namespace {
 
 bool has_no_key(const Node& item) { return item.key.empty(); }
 
+// An override without a value: the file did not say it.
+bool is_taken_back(const Node& item) {
+  return item.is_null() && !item.place.override_text.empty();
+}
+
 }  // namespace
 
 Reader::Reader(const Node& node, std::string key, const Folders& folders,
@@ -32,7 +37,8 @@ void Reader::finish() {
   }
 }
 
-// A bare value or list stands alone, or without a key beside those of overrides.
+// A bare value or list stands alone, or without a key beside those of
+// overrides.
 void Reader::bare(Name key) {
   if (node_->is_value() || node_->is_list()) {
     made_ = make_map({*node_});
@@ -43,17 +49,19 @@ void Reader::bare(Name key) {
   } else {
     return;
   }
-  Node& value = *made_.find("");
-  bool is_replaced = made_.find(key) != nullptr;
-  is_replaced ? void(std::erase_if(made_.items, has_no_key))
-              : void(value.key = key);
+  if (made_.find(key)) {
+    std::erase_if(made_.items, has_no_key);
+  } else {
+    made_.find("")->key = key;
+  }
   node_ = &made_;
 }
 
 void Reader::rest(Options& options, Name, Meaning) {
   if (!node_->is_map()) return;
   for (const Node& item : node_->items) {
-    if (has_no_key(item) || std::ranges::count(known_, item.key) > 0) continue;
+    bool is_known = std::ranges::count(known_, item.key) > 0;
+    if (is_known || has_no_key(item) || is_taken_back(item)) continue;
     add_option(options, item);
   }
   for (const Node& item : node_->items) known_.push_back(item.key);
@@ -115,7 +123,8 @@ void Reader::read_item(const Items& items, const Node& item,
 
 const Node* Reader::take(Name name) {
   known_.emplace_back(name);
-  return node_->find(name);
+  const Node* node = node_->find(name);
+  return node && is_taken_back(*node) ? nullptr : node;
 }
 
 std::string Reader::full_key(std::string_view name) const {
@@ -139,7 +148,7 @@ void Reader::add_no_map(const Node& node) {
 }
 
 void Reader::add_unknown(const Node& item) {
-  std::string nearest = full_key(nearest_name(item.key, known_));
+  std::string nearest = full_key(nearest_name(shown_text(item.key), known_));
   report_.add(item.place,
               {fmt::format("unknown key '{}'", shown_text(full_key(item.key))),
                fmt::format("did you mean '{}'?", nearest)});

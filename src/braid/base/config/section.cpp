@@ -129,7 +129,8 @@ void Section::texts_by_name(Name name, std::map<std::string, std::string>& v,
 }
 
 void Section::options(Name name, Options& v, Name what, Meaning meaning) {
-  group({name, meaning, [&](Section& s) { s.rest(v, what, meaning); }});
+  group({name, meaning, typeid(void),
+         [&](Section& s) { s.rest(v, what, meaning); }});
 }
 
 }  // namespace braid::config

@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <vector>
 
 #include "braid/base/config/node.h"
@@ -100,6 +101,7 @@ using Describe = std::function<void(Section&)>;
 struct Group {
   std::string_view name;
   std::string_view meaning;
+  std::type_index type;  // of the struct; void: none
   Describe describe;
   bool is_present = true;  // false: an optional one is absent
   std::function<void(bool)> set_present = {};  // empty unless it is optional
@@ -110,6 +112,7 @@ struct Group {
 struct Items {
   std::string_view name;
   std::string_view meaning;
+  std::type_index type;  // of the struct
   bool is_list;
   std::vector<std::string> names;  // those there are; of a list "0", "1", ...
   std::function<void()> clear;
@@ -179,7 +182,7 @@ class Section {
 
 template <class T>
 void Section::section(Name name, T& value, Meaning meaning) {
-  group({name, meaning, [&](Section& s) { describe(s, value); }});
+  group({name, meaning, typeid(T), [&](Section& s) { describe(s, value); }});
 }
 
 template <class T>
@@ -191,7 +194,7 @@ void Section::section(Name name, std::optional<T>& value, Meaning meaning) {
   auto set = [&](bool present) {
     present ? void(value.emplace()) : value.reset();
   };
-  group({name, meaning, visit, value.has_value(), set});
+  group({name, meaning, typeid(T), visit, value.has_value(), set});
 }
 
 template <class T>
@@ -207,8 +210,8 @@ void Section::sections(Name name, std::vector<T>& value, Meaning meaning) {
     T item;
     describe(s, item);
   };
-  groups(
-      {name, meaning, true, names, [&] { value.clear(); }, visit, visit_new});
+  groups({name, meaning, typeid(T), true, names, [&] { value.clear(); }, visit,
+          visit_new});
 }
 
 template <class T>
@@ -223,8 +226,8 @@ void Section::sections_by_name(Name name, std::map<std::string, T>& value,
     T item;
     describe(s, item);
   };
-  groups(
-      {name, meaning, false, names, [&] { value.clear(); }, visit, visit_new});
+  groups({name, meaning, typeid(T), false, names, [&] { value.clear(); }, visit,
+          visit_new});
 }
 
 }  // namespace braid::config

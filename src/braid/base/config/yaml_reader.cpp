@@ -142,6 +142,11 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void take_key(Open& parent, Node key) {
+    if (parent.keys.size() >= kMostKeys) {
+      throw Refusal{
+          key.place,
+          {fmt::format("expected at most {} keys in a map", kMostKeys)}};
+    }
     if (!key.is_value()) {
       report_.add(key.place, {"a key is a text, got " + shown(key)});
     } else if (parent.keys.contains(key.text)) {
