@@ -38,6 +38,7 @@ bench: build  ## Run the benchmarks; ARGS="name" runs one
 docs: build  ## Write the generated pages of docs/ anew
 	@BRAID_WRITE_DOCS=1 build/tests/ops_tests --gtest_filter='OperatorsPage.*'
 	@BRAID_WRITE_DOCS=1 build/tests/models_tests --gtest_filter='ModelsPage.*'
+	@BRAID_WRITE_DOCS=1 build/tests/io_tests --gtest_filter='DataPage.*'
 
 clean:  ## Remove what was built (not the Python environment)
 	rm -rf build build-debug build-asan build-fuzz build-lint

@@ -149,7 +149,7 @@ DatasetPtr rows_dataset(const std::string& who, std::vector<Column> columns,
 
 Option classes_option() {
   return {"classes", Option::Kind::kCount, "0",
-          "whole numbers must be below; 0: the largest and one"};
+          "whole numbers must be below; 0: one more than the largest"};
 }
 
 Option pixels_option() {
