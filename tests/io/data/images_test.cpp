@@ -111,6 +111,12 @@ TEST_F(Pictures, DoNotBelieveSizes) {
   expect_contains(refused(with_size(8000, 8000)),
                   "expected a smaller size than 8000 x 8000");
   refused(with_size(0, 5));
+  std::string ramp = fixture("ramp_progressive.jpg");
+  size_t frame = ramp.find("\xFF\xC2");
+  ramp.replace(frame + 5, 4, big_endian(8000, 2) + big_endian(8000, 2));
+  expect_contains(refused(ramp), "cannot decode JPEG");
+  ramp.replace(frame + 5, 4, big_endian(60000, 2) + big_endian(60000, 2));
+  expect_contains(refused(ramp), "expected at most 67108864 pixels");
 }
 
 // Grey pictures, so that one channel tells all.

@@ -1,6 +1,7 @@
 // A folder of pictures: FOLDER/CLASS/*.png, *.jpg or *.jpeg. Classes are
 // numbered by the order of their names.
 #include <algorithm>
+#include <cctype>
 #include <system_error>
 
 #include "braid/base/error.h"
@@ -33,7 +34,8 @@ std::vector<fs::path> sorted_entries(const fs::path& folder,
 
 bool is_picture(const fs::path& path) {
   std::string ending = path.extension().string();
-  for (char& c : ending) c = static_cast<char>(std::tolower(c));
+  for (char& c : ending)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 
@@ -93,8 +95,8 @@ Square part_of(const Picture& picture, bool crop) {
 
 class Images : public Dataset {
  public:
-  Images(const std::string& who, Listing listing, const Look& look)
-      : Dataset(who,
+  Images(const fs::path& folder, Listing listing, const Look& look)
+      : Dataset(folder.string(),
                 {{"x", DType::kFloat32, {look.channels, look.side, look.side}},
                  {"y", DType::kInt64, {}, listing.classes}},
                 static_cast<int64_t>(listing.entries.size())),
@@ -132,8 +134,8 @@ DatasetPtr open_images(const Options& options) {
                options.who(), look.side);
   }
   return std::make_shared<Images>(
-      options.who(), list_pictures(options.path("folder"), options.who()),
-      look);
+      options.path("folder"),
+      list_pictures(options.path("folder"), options.who()), look);
 }
 
 }  // namespace

@@ -56,8 +56,12 @@ bool begin(Decoder& decoder, const unsigned char* data, unsigned long bytes) {
   return true;
 }
 
-bool start_rows(Decoder& decoder) {
+// A progressive file needs memory for all of its claimed size at once: more
+// than its bytes can account for is refused.
+bool start_rows(Decoder& decoder, size_t file_bytes) {
   if (setjmp(decoder.errors.landing) != 0) return false;
+  decoder.info.mem->max_memory_to_use =
+      static_cast<long>((size_t{1} << 26) + 2000 * file_bytes);
   decoder.info.out_color_space = JCS_RGB;
   jpeg_start_decompress(&decoder.info);
   return true;
@@ -83,7 +87,7 @@ Picture decode_jpeg(io::Bytes file, std::string_view name) {
   if (!begin(decoder, data, file.size())) fail_jpeg(decoder, name);
   Picture picture{decoder.info.image_height, decoder.info.image_width, {}};
   check_picture_size(picture.height, picture.width, name);
-  if (!start_rows(decoder)) fail_jpeg(decoder, name);
+  if (!start_rows(decoder, file.size())) fail_jpeg(decoder, name);
   auto row_bytes = static_cast<size_t>(3 * picture.width);
   for (int64_t y = 0; y < picture.height; ++y) {
     picture.rgb.resize(picture.rgb.size() + row_bytes);
