@@ -39,6 +39,7 @@ docs: build  ## Write the generated pages of docs/ anew
 	@BRAID_WRITE_DOCS=1 build/tests/ops_tests --gtest_filter='OperatorsPage.*'
 	@BRAID_WRITE_DOCS=1 build/tests/models_tests --gtest_filter='ModelsPage.*'
 	@BRAID_WRITE_DOCS=1 build/tests/train_tests --gtest_filter='JobPage.*'
+	@BRAID_WRITE_DOCS=1 build/tests/io_tests --gtest_filter='DataPage.*'
 
 clean:  ## Remove what was built (not the Python environment)
 	rm -rf build build-debug build-asan build-fuzz build-lint

@@ -11,3 +11,6 @@ endif()
 if(BRAID_TORCH)
   find_package(CLI11 REQUIRED)
 endif()
+# Pictures are decoded where these are.
+find_package(PNG QUIET)
+find_package(JPEG QUIET)

@@ -14,6 +14,14 @@ target_include_directories(braid_common INTERFACE
 target_link_libraries(braid_common INTERFACE
   fmt::fmt spdlog::spdlog yaml-cpp::yaml-cpp nlohmann_json::nlohmann_json Threads::Threads)
 
+if(PNG_FOUND AND JPEG_FOUND)
+  set(braid_picture_libraries PNG::PNG JPEG::JPEG)
+  set(braid_other_pictures no_pictures)
+else()
+  set(braid_picture_libraries "")
+  set(braid_other_pictures pictures)
+endif()
+
 # braid_top is the highest layer made so far.
 set(braid_top braid_common)
 foreach(layer IN LISTS braid_layers)
@@ -22,9 +30,15 @@ foreach(layer IN LISTS braid_layers)
   else()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp")
   endif()
+  if(layer STREQUAL "io") # one of two folders decodes pictures
+    list(FILTER sources EXCLUDE REGEX "/io/data/${braid_other_pictures}/")
+  endif()
   if(sources)
     add_library(braid_${layer} STATIC ${sources})
     target_link_libraries(braid_${layer} PUBLIC ${braid_top} PRIVATE braid_warnings)
+    if(layer STREQUAL "io")
+      target_link_libraries(braid_io PRIVATE ${braid_picture_libraries})
+    endif()
     set(braid_top braid_${layer})
   endif()
 endforeach()

@@ -9,7 +9,8 @@ source scripts/lib.sh
 packages=(
   g++ cmake ninja-build ccache make
   libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev libyaml-cpp-dev
-  nlohmann-json3-dev libfmt-dev libspdlog-dev libopenmpi-dev openmpi-bin
+  nlohmann-json3-dev libfmt-dev libspdlog-dev libpng-dev libjpeg-dev
+  libopenmpi-dev openmpi-bin
   python3-venv
 )
 

@@ -177,6 +177,17 @@ TEST(Loader, ThrowsAnErrorAtItsBatchAndAgain) {
   }
 }
 
+TEST(Loader, SaysThatThereIsNoMemoryForAnOrder) {
+  constexpr int64_t kTooMany = int64_t{1} << 61;
+  Loader loader(numbers(kTooMany), {.batch_size = 1});
+  for (int i = 0; i < 2; ++i) {
+    expect_contains(error_of<std::runtime_error>([&] { loader.next(); }),
+                    "[loader] no memory for the order of");
+  }
+  Loader plain(numbers(kTooMany), {.batch_size = 1, .shuffle = false});
+  EXPECT_EQ(take(plain, 1), (std::vector<Seen>{{{0}, {0, 1}}}));
+}
+
 TEST(Loader, EndsAtOnceWhileThreadsAreBusy) {
   for (int i = 0; i < 50; ++i) {
     Loader loader(uneven_numbers(1000),

@@ -146,6 +146,16 @@ TEST_F(Tokens, RefuseATokenOutOfRangeWithItsPlace) {
       "offset 8)");
 }
 
+TEST_F(Tokens, BeginAfterAHeader) {
+  DatasetPtr data = open("head" + kShort, {{"skip", "4"}});
+  EXPECT_EQ(data->size(), 2);
+  EXPECT_EQ(values_of<int64_t>(*data, 0, 0), (Numbers64{5, 65535}));
+  expect_contains(refused("head" + kShort, {{"skip", "4"}, {"vocab", "10"}}),
+                  "offset 6)");
+  expect_contains(refused(kShort, {{"skip", "99"}}),
+                  "expected more than 2 tokens for a window");
+}
+
 TEST_F(Tokens, RefuseFilesCutShort) {
   expect_contains(refused(kShort.substr(0, 9)),
                   "expected tokens of 2 bytes, got 1 (");

@@ -58,8 +58,8 @@ int64_t count_records(const std::vector<Records>& files, const Format& format) {
 
 class Cifar : public Dataset {
  public:
-  Cifar(const std::string& who, std::vector<Records> files, Format format)
-      : Dataset(who,
+  Cifar(std::vector<Records> files, Format format)
+      : Dataset(files[0].path,
                 {{"x", DType::kFloat32, {3, 32, 32}},
                  {"y", DType::kInt64, {}, format.classes}},
                 count_records(files, format)),
@@ -104,7 +104,7 @@ DatasetPtr open_files(const Options& options, const fs::path& folder,
     files.push_back({io::MappedFile(path), path.string()});
     check_records(files.back(), format, options.who());
   }
-  return std::make_shared<Cifar>(options.who(), std::move(files), format);
+  return std::make_shared<Cifar>(std::move(files), format);
 }
 
 bool is_train(const Options& options) {

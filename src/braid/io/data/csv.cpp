@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
-#include <set>
 #include <span>
 
 #include "braid/base/error.h"
@@ -154,24 +154,33 @@ bool are_whole(const Cells& labels) {
   });
 }
 
-// The names of classes, or nothing when labels are their own numbers.
-Cells class_names(const Options& options, const Cells& labels) {
-  if (options.has("names")) return options.names("names");
-  if (are_whole(labels)) return {};
-  std::set<std::string> sorted(labels.begin(), labels.end());
-  return {sorted.begin(), sorted.end()};
+// The class of every name; empty when labels are their own numbers.
+using Classes = std::map<std::string, int64_t>;
+
+Classes class_names(const Options& options, const Cells& labels) {
+  Classes classes;
+  if (options.has("names")) {
+    for (const std::string& name : options.names("names")) {
+      classes.emplace(name, static_cast<int64_t>(classes.size()));
+    }
+  } else if (!are_whole(labels)) {
+    for (const std::string& label : labels) classes.emplace(label, 0);
+    int64_t next = 0;
+    for (auto& [name, number] : classes) number = next++;
+  }
+  return classes;
 }
 
-int64_t class_of(const Cells& names, const std::string& label) {
+int64_t class_of(const Classes& names, const std::string& label) {
   if (names.empty()) return read_number<int64_t>(label).value();
-  auto found = std::ranges::find(names, label);
-  return found == names.end() ? -1 : found - names.begin();
+  auto found = names.find(label);
+  return found == names.end() ? -1 : found->second;
 }
 
 // Numbers the labels and returns how many classes there are.
 int64_t number_labels(const Options& options, const CsvReader& reader,
                       Table& table) {
-  Cells names = class_names(options, table.labels);
+  Classes names = class_names(options, table.labels);
   int64_t classes = options.whole("classes");
   if (classes == 0) classes = static_cast<int64_t>(names.size());
   int64_t most = 0;

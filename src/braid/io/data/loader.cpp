@@ -113,7 +113,12 @@ class Loader::Run {
     });
     if (stopped_ || ended_) return nullptr;
     Place& place = place_of(claimed_);
-    if (!plan_.next(place.batch, place.indices)) return end();
+    try {
+      if (!plan_.next(place.batch, place.indices)) return end();
+    } catch (...) {  // no memory for the order of the epoch
+      place.error = std::current_exception();
+      place.indices.clear();
+    }
     ++claimed_;
     return &place;
   }
@@ -184,9 +189,8 @@ void Loader::seek(Position position) {
   if (position.epoch < 0 || position.sample < 0 ||
       position.sample > dataset_->size()) {
     fail_usage(
-        "[loader.seek] expected a sample from 0 to {}, got {} of {} ({})",
-        dataset_->size(), position.sample,
-        fmt::format("epoch {}", position.epoch), dataset_->name());
+        "[loader.seek] expected a sample from 0 to {}, got {} of epoch {} ({})",
+        dataset_->size(), position.sample, position.epoch, dataset_->name());
   }
   run_.reset();
   start_ = position;

@@ -60,7 +60,7 @@ class Options {
 
   // Whether it was given or has a default.
   bool has(std::string_view name) const;
-  // Whether it was given, by whom it may be.
+  // Whether a text was given for it.
   bool is_given(std::string_view name) const;
 
   const std::string& text(std::string_view name) const;  // also of a choice

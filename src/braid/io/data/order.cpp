@@ -1,8 +1,10 @@
 #include "braid/io/data/order.h"
 
+#include <exception>
 #include <numeric>
 #include <utility>
 
+#include "braid/base/error.h"
 #include "braid/io/data/sample_random.h"
 
 namespace braid::data {
@@ -13,9 +15,20 @@ int64_t Order::index(int64_t epoch, int64_t i) {
   return places_[static_cast<size_t>(i)];
 }
 
+void Order::make_room() {
+  try {
+    places_.resize(static_cast<size_t>(size_));
+  } catch (const std::exception&) {
+    fail_world(
+        "[loader] no memory for the order of {} samples\nHINT: use fewer "
+        "('limit', 'count'), or shuffle: false",
+        size_);
+  }
+}
+
 // Fisher and Yates, from the end.
 void Order::shuffle(int64_t epoch) {
-  places_.resize(static_cast<size_t>(size_));
+  make_room();
   std::iota(places_.begin(), places_.end(), 0);
   SampleRandom random(seed_, "shuffle", epoch);
   for (size_t last = places_.size(); last-- > 1;) {

@@ -19,6 +19,7 @@ class Order {
   int64_t index(int64_t epoch, int64_t i);
 
  private:
+  void make_room();
   void shuffle(int64_t epoch);
 
   int64_t size_;

@@ -110,7 +110,8 @@ class Rows : public Dataset {
   // The columns are checked.
   Rows(const std::string& who, std::vector<Column> columns, int64_t classes,
        std::shared_ptr<const void> keeper)
-      : Dataset(who, fields_of(who, columns, classes), columns[0].shape[0]),
+      : Dataset(columns[0].file, fields_of(who, columns, classes),
+                columns[0].shape[0]),
         columns_(std::move(columns)),
         keeper_(std::move(keeper)) {}
 
@@ -149,7 +150,7 @@ DatasetPtr rows_dataset(const std::string& who, std::vector<Column> columns,
 
 Option classes_option() {
   return {"classes", Option::Kind::kCount, "0",
-          "whole numbers must be below; 0: the largest and one"};
+          "whole numbers must be below; 0: one more than the largest"};
 }
 
 Option pixels_option() {

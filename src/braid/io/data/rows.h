@@ -27,7 +27,7 @@ struct Column {
 bool looks_like_image(const Column& column);
 
 // The dataset of columns of equal length. Whole numbers are read once, to
-// know their classes: the largest and one; with `classes` given, a number
+// know their classes: one more than the largest; with `classes` given, a number
 // outside is an error. `keeper` owns the bytes.
 DatasetPtr rows_dataset(const std::string& who, std::vector<Column> columns,
                         int64_t classes, std::shared_ptr<const void> keeper);

@@ -12,8 +12,11 @@ Source cifar100_source();
 Source npy_source();
 Source safetensors_source();
 Source csv_source();
+Source images_source();
 Source text_source();
 Source tokens_source();
 Source glyphs_source();
+Source solids_source();
+Source arithmetic_source();
 
 }  // namespace braid::data

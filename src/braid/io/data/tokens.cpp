@@ -1,5 +1,5 @@
-// Token files for language models: numbers of 2 or 4 bytes, little-endian,
-// and nothing else, as nanoGPT and llm.c prepare them.
+// Token files for language models: numbers of 2 or 4 bytes, little-endian, as
+// nanoGPT writes them, or llm.c behind a header.
 #include <algorithm>
 
 #include "braid/base/error.h"
@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Option::Kind;
 
-// The largest token and one. Reads the whole file.
+// One more than the largest token. Reads the whole file.
 int64_t vocab_of(const TokenRow& row) {
   constexpr size_t kAtOnce = 4096;
   std::vector<int64_t> values(kAtOnce);
@@ -30,15 +30,18 @@ int64_t vocab_of(const TokenRow& row) {
 DatasetPtr open_tokens(const Options& options) {
   auto file = std::make_shared<const io::MappedFile>(options.path("file"));
   int bytes = options.text("type") == "u16" ? 2 : 4;
+  size_t skip = std::min(static_cast<size_t>(options.whole("skip")),
+                         file->bytes().size());
   TokenRow row{{Element::Kind::kUnsigned, bytes},
-               file->bytes(),
-               options.path("file").string()};
+               file->bytes().subspan(skip),
+               options.path("file").string(),
+               skip};
   size_t rest = row.bytes.size() % static_cast<size_t>(bytes);
   if (rest != 0) {
     fail_world(
         "[{}] expected tokens of {} bytes, got {} ({}, offset {})\n"
         "HINT: the file is cut short, or 'type' is wrong",
-        options.who(), bytes, rest, row.file, row.bytes.size() - rest);
+        options.who(), bytes, rest, row.file, file->bytes().size() - rest);
   }
   int64_t vocab = options.whole("vocab");
   return windows_dataset(options, row, vocab > 0 ? vocab : vocab_of(row), file);
@@ -52,11 +55,12 @@ Source tokens_source() {
           "tokens i64 [length], targets i64 [length]",
           {{"file", Kind::kPath, "", "to read", {}, true},
            choice_option("type", {"u16", "u32"}, "of a number in the file"),
+           {"skip", Kind::kCount, "0", "bytes of a header before the tokens"},
            length_option(),
            stride_option(),
            {"vocab", Kind::kCount, "0",
-            "tokens must be below; 0: the largest and one, which reads the "
-            "whole file"}},
+            "tokens must be below; 0: one more than the largest, which "
+            "reads the whole file"}},
           open_tokens};
 }
 

@@ -33,8 +33,9 @@ class Windows : public Dataset {
  public:
   Windows(const std::string& who, TokenRow row, Cut cut, int64_t vocab,
           std::shared_ptr<const void> keeper)
-      : Dataset(who, token_fields(cut.length, vocab),
+      : Dataset(row.file, token_fields(cut.length, vocab),
                 num_windows(who, row, cut)),
+        who_(who),
         row_(std::move(row)),
         cut_(cut),
         vocab_(vocab),
@@ -62,10 +63,11 @@ class Windows : public Dataset {
 
   void check(int64_t value, size_t token) const {
     if (value >= 0 && value < vocab_) return;
-    fail_world("[{}] expected a token below {}, got {} ({}, offset {})", name(),
+    fail_world("[{}] expected a token below {}, got {} ({}, offset {})", who_,
                vocab_, value, row_.file, row_.offset + bytes_before(token));
   }
 
+  std::string who_;
   TokenRow row_;
   Cut cut_;
   int64_t vocab_;

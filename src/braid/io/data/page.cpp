@@ -1,0 +1,128 @@
+#include "braid/io/data/page.h"
+
+#include <fmt/ranges.h>
+
+#include "braid/io/data/augment.h"
+#include "braid/io/data/sources.h"
+
+namespace braid::data {
+namespace {
+
+constexpr const char* kIntro =
+    "# Data\n\n"
+    "Made from the tables in `src/braid/io/data` by `make docs`; do not "
+    "edit.\n\n"
+    "A source gives samples; a sample is a few fields of fixed shape. Images "
+    "are `x`, f32 `[C, H, W]` from 0 to 1, with a label `y`, i64; language "
+    "models read `tokens` and `targets`, i64 `[T]`, the targets being the "
+    "tokens moved by one. Relative paths are taken from the folder of the job "
+    "file.\n\n"
+    "- Sources that end in \"no download\" draw their data. A sample is a "
+    "function of the seed, the part and its number.\n"
+    "- The order of an epoch is a function of the seed and the number of the "
+    "epoch; the images that augmentation makes, of the seed, the epoch and "
+    "the number of the sample. Neither depends on threads or batches.\n"
+    "- Files are checked before they are used. Whatever is wrong is an error "
+    "that names the file and the offset, row or line: a truncated record, a "
+    "label that is not below the number of classes, a size that does not "
+    "fit.\n"
+    "- Compressed files are refused: unpack them first (`gunzip`, `tar "
+    "xzf`).\n\n";
+
+// Where the files of public data sets go.
+struct PublicSet {
+  const char* name;
+  const char* files;
+  const char* use;
+};
+
+constexpr PublicSet kPublicSets[] = {
+    {"MNIST, Fashion-MNIST, KMNIST",
+     "`train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, "
+     "`t10k-images-idx3-ubyte`, `t10k-labels-idx1-ubyte` in one folder, "
+     "unpacked with `gunzip`",
+     "`idx` with `folder`"},
+    {"EMNIST",
+     "`emnist-letters-train-images-idx3-ubyte` and its labels, unpacked with "
+     "`gunzip`; the images lie on their side, as published",
+     "`idx` with `images` and `labels`"},
+    {"CIFAR-10", "`cifar-10-binary.tar.gz`, unpacked: `cifar-10-batches-bin/`",
+     "`cifar10`"},
+    {"CIFAR-100", "`cifar-100-binary.tar.gz`, unpacked: `cifar-100-binary/`",
+     "`cifar100`"},
+    {"ImageNet, Imagenette, flowers",
+     "a folder for every class with its pictures, one such tree for training "
+     "and one for validation",
+     "`images`"},
+    {"Tiny Shakespeare, enwik8, any book", "the text file as it is",
+     "`text`; enwik8 with `unit: bytes`"},
+    {"OpenWebText, FineWeb",
+     "`train.bin` and `val.bin` as nanoGPT's `prepare.py` writes them, or "
+     "the shards of llm.c",
+     "`tokens` with `vocab: 50257`; llm.c's with `skip: 1024`"},
+    {"Iris, wine, other tables", "the `.csv` file as it is",
+     "`csv`; wine quality with `separator: semicolon`"},
+    {"Anything in Python",
+     "`numpy.save` of one array per field, or "
+     "`safetensors.numpy.save_file` of all",
+     "`npy`, `safetensors`"},
+};
+
+// Text in a table must not end its cell.
+std::string cell(const std::string& text) {
+  std::string out;
+  for (char c : text) out += c == '|' ? "\\|" : std::string(1, c);
+  return out;
+}
+
+std::string default_text(const Option& option) {
+  if (option.required) return "must be given";
+  return option.value.empty() ? "none" : "`" + option.value + "`";
+}
+
+std::string options_text(const std::vector<Option>& options) {
+  std::string text =
+      "| Option | Takes | Default | Meaning |\n| --- | --- | --- | --- |\n";
+  for (const Option& option : options) {
+    text += fmt::format("| `{}` | {} | {} | {} |\n", option.name,
+                        cell(kind_text(option)), cell(default_text(option)),
+                        cell(option.meaning));
+  }
+  return text;
+}
+
+std::string public_sets() {
+  std::string text =
+      "\n## Which files go where\n\n| Data set | Files | Source |\n"
+      "| --- | --- | --- |\n";
+  for (const PublicSet& set : kPublicSets) {
+    text += fmt::format("| {} | {} | {} |\n", set.name, set.files, set.use);
+  }
+  return text;
+}
+
+std::string section(const Source& source) {
+  return fmt::format("\n## {}\n\n{}\n\nFields: {}\n\n{}", source.name,
+                     source.summary, source.fields,
+                     options_text(source.options));
+}
+
+constexpr const char* kAugment =
+    "\n## Augmentation\n\nFor images: cropped, flipped, then normalised. For "
+    "validation give `mean` and `std` alone.\n\n";
+
+}  // namespace
+
+std::string data_page() {
+  std::string page = kIntro;
+  page += "| Source | |\n| --- | --- |\n";
+  for (const Source& source : all_sources()) {
+    page +=
+        fmt::format("| [`{0}`](#{0}) | {1} |\n", source.name, source.summary);
+  }
+  page += public_sets();
+  for (const Source& source : all_sources()) page += section(source);
+  return page + kAugment + options_text(augment_options());
+}
+
+}  // namespace braid::data
