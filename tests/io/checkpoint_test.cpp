@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(table, DamagedCheckpoint, testing::ValuesIn(kDamages),
                          name_of_case);
 
 TEST(Checkpoint, marker_cut_anywhere_does_not_count) {
-  ScratchDirectory scratch;
+  ScratchDirectory scratch(fast_parent());
   save(scratch.path(), 1);
   fs::path marker = scratch.path() / "step-1" / "COMPLETE";
   std::string text = read_text(marker);

@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <thread>
 
 #include "scratch.h"
