@@ -186,3 +186,19 @@ def test_two_runs_do_not_write_to_one_directory(tmp_path, inputs):
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_is_taken(tmp_path, inputs):
+    run_braid(*command(inputs, tmp_path / "reference"))
+    out = tmp_path / "out"
+    short = command(inputs, out)
+    short[short.index("--steps") + 1] = "18"
+    run_braid(*short)
+    damaged = out / "checkpoints" / "step-18" / "state.safetensors"
+    content = bytearray(damaged.read_bytes())
+    content[-1] ^= 1
+    damaged.write_bytes(content)
+    again = run_braid(*command(inputs, out))
+    assert "going on after step 12" in again.stdout
+    assert "step-18' is damaged" in again.stderr and "checksum" in again.stderr
+    assert results(out) == results(tmp_path / "reference")

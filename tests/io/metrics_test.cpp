@@ -87,7 +87,7 @@ TEST(Metrics, are_cut_back_to_a_step) {
 }
 
 TEST(Metrics, cut_back_keeps_whole_lines_only) {
-  ScratchDirectory scratch;
+  ScratchDirectory scratch(fast_parent());
   fs::path path = scratch.path() / "metrics.jsonl";
   std::string first = metrics_line(row_of(1)), second = metrics_line(row_of(2));
   for (size_t n = 0; n <= second.size(); ++n) {

@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <thread>
 
 #include "scratch.h"
@@ -121,7 +121,7 @@ TEST(Trace, takes_events_of_many_threads) {
   Json events = events_of(path, "X");
   EXPECT_EQ(events.size(), 400u);
   for (const Json& event : events) {
-    EXPECT_EQ(tracks.at(event["tid"]), event["name"]);
+    EXPECT_EQ(event["name"], Json(tracks.at(event["tid"])));
   }
 }
 

@@ -35,7 +35,7 @@ std::string damage_of_file(const fs::path& directory, const Json& entry) {
     return fmt::format("'{}' has {} bytes, {} were written", name, sum->bytes,
                        bytes);
   }
-  if (sum_text(sum->crc32) == entry["crc32"]) return "";
+  if (sum_text(sum->crc32) == entry["crc32"].get<std::string>()) return "";
   return fmt::format("'{}' has other content than was written (checksum)",
                      name);
 }

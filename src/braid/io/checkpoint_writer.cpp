@@ -1,5 +1,6 @@
 #include "braid/io/checkpoint_writer.h"
 
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 

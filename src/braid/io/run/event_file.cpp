@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <system_error>
+#include <vector>
 
 #include "braid/base/error.h"
 #include "braid/io/run/event.h"

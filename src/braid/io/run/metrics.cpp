@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
+#include <vector>
 
 #include "braid/base/error.h"
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <span>
 
 #include "braid/io/crc32.h"
 
