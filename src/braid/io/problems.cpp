@@ -20,8 +20,13 @@ std::string shown(std::string_view text) {
 }
 
 void Problems::add(std::string_view place, std::string_view text) {
+  constexpr std::string_view kHint = "\nHINT: ";
   ++count_;
   if (is_full()) return;
+  if (size_t at = text.find(kHint); at != text.npos) {
+    add_hint(text.substr(at + kHint.size()));
+    text = text.substr(0, at);
+  }
   lines_.push_back(place.empty() ? std::string(text)
                                  : fmt::format("{}: {}", place, text));
 }

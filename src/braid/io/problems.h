@@ -14,7 +14,8 @@ std::string shown(std::string_view text);
 
 class Problems {
  public:
-  // `place` says where in the file; it may be empty.
+  // `place` says where in the file; it may be empty. A last line "HINT: ..." of
+  // the text is a hint as below.
   void add(std::string_view place, std::string_view text);
   // A line that tells what to do, once at the end of the message.
   void add_hint(std::string_view hint);

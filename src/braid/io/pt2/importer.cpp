@@ -80,6 +80,7 @@ void Importer::run(Problems& problems) {
   } catch (const std::exception& error) {
     return problems.add("", error.what());
   }
+  if (!check_sizes()) return;  // whatever follows would come from that
   run_graph(scope_);
   if (!problems.empty()) return;
   try {

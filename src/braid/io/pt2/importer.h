@@ -24,6 +24,8 @@ class Importer {
 
  private:
   void add_placeholders();
+  bool check_sizes();  // whether those that are given fit
+  void check_overlaps(const std::set<SlotId>& written);
   void add_slot(const InputSpec& spec);
   SlotId slot_of(const InputSpec& spec, const StoredTensor& tensor);
   void add_input(const InputSpec& spec);
@@ -64,6 +66,7 @@ class Importer {
   int no_gradients_ = 0;  // regions around the present node without them
   std::map<SlotId, const StoredTensor*> stored_;
   std::map<std::string, SlotId> slot_by_path_;
+  std::map<std::string, SlotId> slot_by_name_;  // tied ones have several names
   std::set<std::string> lost_;  // results of nodes with problems
 };
 

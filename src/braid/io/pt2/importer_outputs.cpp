@@ -38,17 +38,22 @@ void Importer::assign_buffers() {
     if (bound == scope_.names.end()) continue;
     const auto* id = std::get_if<TensorId>(&bound->second);
     if (!id || !tensors_.is_written(*id)) continue;
-    if (spec.kind == InputSpec::Kind::kParameter) {
+    SlotId slot = slot_by_name_.at(spec.name);
+    if (graph_.slot(slot).role == Role::kParameter) {
       fail_usage("the forward pass writes to the parameter '{}'", spec.name);
     }
-    written[graph_.find_slot(spec.name)] = tensors_.read(*id);
+    written[slot] = tensors_.read(*id);
   }
   for (const OutputSpec& spec : program_.outputs) {
     if (spec.kind != OutputSpec::Kind::kBufferMutation) continue;
-    written[graph_.find_slot(spec.name)] = read(spec.argument, scope_);
+    auto slot = slot_by_name_.find(spec.name);
+    if (slot == slot_by_name_.end()) continue;
+    written[slot->second] = read(spec.argument, scope_);
   }
+  std::set<SlotId> changed;
+  for (auto [slot, value] : written) changed.insert(slot);
+  check_overlaps(changed);
   for (auto [slot, value] : written) {
-    if (slot == kNone) continue;
     Slot& s = graph_.slot(slot);
     if (s.role == Role::kConstant) s.role = Role::kBuffer;
     assign(slot, detach(cast(value, s.dtype)));

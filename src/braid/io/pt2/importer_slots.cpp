@@ -3,6 +3,7 @@
 
 #include "braid/base/error.h"
 #include "braid/io/pt2/importer.h"
+#include "braid/io/pt2/overlap.h"
 
 namespace braid::io::pt2 {
 namespace {
@@ -86,10 +87,38 @@ void Importer::add_slot(const InputSpec& spec) {
     if (!exported_dtype(tensor->meta.type) || !tensor->meta.is_strided) {
       return lose("is of a type or layout that is not supported");
     }
-    scope_.names[spec.argument.text] = Pending{slot_of(spec, *tensor)};
+    SlotId slot = slot_of(spec, *tensor);
+    slot_by_name_[spec.name] = slot;
+    scope_.names[spec.argument.text] = Pending{slot};
     return;
   }
   lose("has no content in the file");
+}
+
+// A slot that shares a part of its storage would not see what training writes
+// to the other.
+void Importer::check_overlaps(const std::set<SlotId>& written) {
+  auto changes = [&](SlotId id) {
+    const Slot& slot = graph_.slot(id);
+    bool trains = slot.role == Role::kParameter && slot.trainable;
+    return trains || written.contains(id);
+  };
+  std::map<uint64_t, std::vector<SlotId>> storages;
+  for (auto [slot, tensor] : stored_) storages[tensor->begin].push_back(slot);
+  for (const auto& [begin, slots] : storages) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      for (size_t k = 0; k < i; ++k) {
+        SlotId a = slots[k], b = slots[i];
+        bool matters = changes(a) || changes(b);
+        if (!matters || !overlap(*stored_.at(a), *stored_.at(b))) continue;
+        problems_->add(graph_.slot(b).name,
+                       fmt::format("shares a part of its memory with '{}'\n"
+                                   "HINT: keep the whole as one parameter and "
+                                   "slice it in forward",
+                                   graph_.slot(a).name));
+      }
+    }
+  }
 }
 
 // Tied tensors have one slot with several names.

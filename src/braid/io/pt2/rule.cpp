@@ -52,9 +52,8 @@ TensorId RuleContext::id_of(const Argument& argument) {
       std::holds_alternative<Scalar>(bound->second)) {
     fail_usage("'{}' is no tensor", argument.text);
   }
-  // A parameter is read where it is used first: that layer owns it.
   if (const Pending* pending = std::get_if<Pending>(&bound->second)) {
-    bound->second = tensors_.add(braid::read(graph(), pending->slot));
+    bound->second = tensors_.add_slot(graph(), pending->slot);
   }
   return std::get<TensorId>(bound->second);
 }

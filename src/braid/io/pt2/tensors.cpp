@@ -9,6 +9,12 @@ TensorId Tensors::add(Var value) {
   return static_cast<TensorId>(entries_.size()) - 1;
 }
 
+TensorId Tensors::add_slot(Graph& graph, SlotId slot) {
+  auto [at, fresh] = slots_.emplace(slot, kNone);
+  if (fresh) at->second = add(braid::read(graph, slot));
+  return at->second;
+}
+
 TensorId Tensors::add_view(TensorId of, ViewStep step) {
   Var value = step.take(read(of));
   entries_.push_back({of, std::move(step), value, base_version(of)});

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "braid/graph/var.h"
@@ -24,6 +25,9 @@ class Tensors {
  public:
   // A tensor with memory of its own.
   TensorId add(Var value);
+  // The tensor of a slot: the same one whatever name it is asked by. It is read
+  // where it is asked for first, so that layer owns it.
+  TensorId add_slot(Graph& graph, SlotId slot);
   // A view of another tensor, with the value that it has now.
   TensorId add_view(TensorId of, ViewStep step);
 
@@ -48,6 +52,7 @@ class Tensors {
   int64_t base_version(TensorId id) const;
 
   std::vector<Entry> entries_;
+  std::map<SlotId, TensorId> slots_;
 };
 
 }  // namespace braid::io::pt2
