@@ -212,7 +212,8 @@ def main():
     measure("tiny MLP 16-32-32-4, batch 16, 1 thread", case, 400, rounds)
     print_peak(case)
     members = 64
-    measure(f"the same, array of {members}, Braid on 1 thread", array_case(members), 20, rounds, members)
+    measure(f"the same, array of {members}, Braid on 1 thread", array_case(members), 20, rounds,
+            members)
     torch.set_num_threads(threads)
     case = transformer_case(threads)
     measure(f"Transformer, 4 layers of 256, {threads} threads", case, 4,
