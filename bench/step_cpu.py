@@ -1,4 +1,5 @@
-"""One training step on the CPU: Braid, PyTorch eager (fused AdamW), JAX jit.
+"""One training step on the CPU: Braid, PyTorch eager (fused AdamW), JAX jit (and
+vmap for the array).
 
 All three run in one process tree and take turns, so that noise of the machine
 falls on all of them. Printed: the median over rounds of the time per step, and
@@ -33,9 +34,9 @@ import models  # noqa: E402
 class BraidStep:
     """A step_server process; run(n) gives the seconds of n steps."""
 
-    def __init__(self, model, threads):
+    def __init__(self, model, threads, members=0):
         self.process = subprocess.Popen(
-            [BUILD / "bench" / "step_server", model, "adamw", str(threads)],
+            [BUILD / "bench" / "step_server", model, "adamw", str(threads), str(members)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, line):
@@ -112,7 +113,7 @@ class Mlp(nn.Module):
         return F.cross_entropy(self.layers(x), y)
 
 
-def jax_mlp():
+def jax_mlp(members=0):
     sizes = [(16, 32), (32, 32), (32, 4)]
     keys = jax.random.split(jax.random.key(0), len(sizes))
     parameters = [(jax.random.normal(k, s) * 0.2, jnp.zeros(s[1]))
@@ -126,8 +127,11 @@ def jax_mlp():
         rows = jax.nn.log_softmax(x)
         return -jnp.mean(jnp.take_along_axis(rows, y[:, None], 1))
 
-    return JaxStep(loss, parameters, (jnp.ones((16, 16)) * 0.1,
-                                      jnp.zeros(16, jnp.int32)))
+    inputs = jnp.ones((16, 16)) * 0.1, jnp.zeros(16, jnp.int32)
+    if members == 0:
+        return JaxStep(loss, parameters, inputs)
+    parameters, inputs = jax.tree.map(lambda a: jnp.stack([a] * members), (parameters, inputs))
+    return JaxStep(lambda p, x, y: jnp.sum(jax.vmap(loss)(p, x, y)), parameters, inputs)
 
 
 def mlp_case():
@@ -135,6 +139,10 @@ def mlp_case():
     y = torch.arange(16) % 2
     return {"braid": BraidStep("mlp", 1), "eager": TorchStep(Mlp(), (x, y)),
             "jax": jax_mlp()}
+
+
+def array_case(members):
+    return {"braid": BraidStep("mlp", 1, members), "jax": jax_mlp(members)}
 
 
 def transformer_case(threads):
@@ -146,16 +154,17 @@ def transformer_case(threads):
             "eager": TorchStep(module, (tokens, tokens))}
 
 
-def measure(title, case, steps, rounds):
+def measure(title, case, steps, rounds, members=1):
     times = {name: [] for name in case}
     for engine in case.values():
         engine.run(max(2, steps // 4))
     for _ in range(rounds):
         for name, engine in case.items():
-            times[name].append(engine.run(steps) / steps)
+            times[name].append(engine.run(steps) / steps / members)
     print(f"{title}: {rounds} rounds of {steps} steps")
+    unit = "us/step" if members == 1 else "us/step of a member"
     for name, values in times.items():
-        print(f"  {name:6} {statistics.median(values) * 1e6:12.1f} us/step")
+        print(f"  {name:6} {statistics.median(values) * 1e6:12.1f} {unit}")
     for name in times:
         if name != "braid":
             pairs = zip(times[name], times["braid"], strict=True)
@@ -202,6 +211,9 @@ def main():
     case = mlp_case()
     measure("tiny MLP 16-32-32-4, batch 16, 1 thread", case, 400, rounds)
     print_peak(case)
+    members = 64
+    measure(f"the same, array of {members}, Braid on 1 thread", array_case(members), 20, rounds,
+            members)
     torch.set_num_threads(threads)
     case = transformer_case(threads)
     measure(f"Transformer, 4 layers of 256, {threads} threads", case, 4,

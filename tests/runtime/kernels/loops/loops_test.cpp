@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 
+#include "braid/base/rng.h"
 #include "braid/ops/update_kinds.h"
 
 namespace braid::runtime {
@@ -55,6 +56,22 @@ TEST(LoopsTest, PlainCodeComesFirst) {
   std::set<std::string> names;
   for (const Loops& level : all_loops()) names.insert(level.level);
   EXPECT_EQ(names.size(), all_loops().size());
+}
+
+TEST(LoopsTest, RandomWordsAreThoseOfPhilox) {
+  constexpr uint64_t kKey = 0x123456789ABCDEF0, kMoment = 0xFEDCBA987;
+  for (uint64_t first : {uint64_t{0}, uint64_t{0xFFFFFFF8}}) {
+    for (int64_t blocks : {0, 1, 15, 16, 37}) {
+      for (const Loops& level : all_loops()) {
+        std::vector<uint32_t> words(static_cast<size_t>(blocks) * 4 + 1, 77);
+        level.random_words(words.data(), kKey, kMoment, first, blocks);
+        for (size_t i = 0; i + 1 < words.size(); ++i) {
+          EXPECT_EQ(words[i], philox(kKey, first + i / 4, kMoment).word[i % 4]);
+        }
+        EXPECT_EQ(words.back(), 77u) << level.level;
+      }
+    }
+  }
 }
 
 TYPED_TEST(LoopsTest, PointwiseLevelsAgreeAndKeepNan) {

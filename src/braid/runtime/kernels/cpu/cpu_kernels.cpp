@@ -11,7 +11,7 @@ KernelTable cpu_kernels() {
   KernelTable table;
   add_aten_kernels(table, at::kCPU);
   add_cpu_attention(table);
-  add_cpu_dropout(table);
+  add_cpu_dropout(table, loops);
   add_cpu_embedding(table, loops);
   add_cpu_gemm(table, loops);
   add_cpu_loss(table, loops);

@@ -9,7 +9,7 @@
 namespace braid::runtime {
 
 void add_cpu_attention(KernelTable& table);
-void add_cpu_dropout(KernelTable& table);
+void add_cpu_dropout(KernelTable& table, const Loops& loops);
 void add_cpu_embedding(KernelTable& table, const Loops& loops);
 void add_cpu_gemm(KernelTable& table, const Loops& loops);
 void add_cpu_loss(KernelTable& table, const Loops& loops);

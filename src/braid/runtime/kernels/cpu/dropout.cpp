@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "braid/base/rng.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
@@ -10,26 +12,42 @@ namespace {
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
+// Random words at and above this one keep their element.
+uint64_t first_kept(double p) {
+  return static_cast<uint64_t>(std::ceil(p * 4294967296.0));
+}
+
+// Elements [first, first + count), at most kTile, `first` a multiple of 4.
+constexpr int64_t kTile = 1024;
+
 template <class T>
-void drop(T* y, const T* x, int64_t count, double p, DrawKey key) {
+void drop_tile(T* y, const T* x, int64_t first, int64_t count, double p,
+               DrawKey key, const Loops& loops) {
+  uint32_t words[kTile];
+  loops.random_words(words, key.key, key.moment,
+                     static_cast<uint64_t>(first / 4), (count + 3) / 4);
   auto factor = static_cast<Wide<T>>(p < 1 ? 1 / (1 - p) : 0);
-  constexpr int64_t kBlocks = 1024;
-  spread((count + 3) / 4, kBlocks, [&](int64_t from, int64_t to) {
-    for (int64_t block = from; block < to; ++block) {
-      RandomBlock random =
-          philox(key.key, static_cast<uint64_t>(block), key.moment);
-      int64_t end = std::min<int64_t>(4, count - block * 4);
-      for (int64_t i = 0; i < end; ++i) {
-        bool stays = unit_interval(random.word[i]) >= p;
-        int64_t at = block * 4 + i;
-        y[at] = stays ? static_cast<T>(x[at] * factor) : T(0);
-      }
+  uint64_t kept = first_kept(p);
+  for (int64_t i = 0; i < count; ++i) {
+    y[first + i] =
+        words[i] >= kept ? static_cast<T>(x[first + i] * factor) : T(0);
+  }
+}
+
+template <class T>
+void drop(T* y, const T* x, int64_t count, double p, DrawKey key,
+          const Loops& loops) {
+  int64_t tiles = (count + kTile - 1) / kTile;
+  spread(tiles, 4, [&](int64_t from, int64_t to) {
+    for (int64_t tile = from; tile < to; ++tile) {
+      int64_t first = tile * kTile;
+      drop_tile(y, x, first, std::min(kTile, count - first), p, key, loops);
     }
   });
 }
 
 template <class T>
-void run_dropout(const Call& c) {
+void run_dropout(const Call& c, const Loops& loops) {
   int64_t sets = std::max<int64_t>(c.members(), 1);
   int64_t count = c.out(0).numel() / sets;
   for (int64_t b = 0; b < sets; ++b) {
@@ -38,31 +56,32 @@ void run_dropout(const Call& c) {
                            static_cast<uint64_t>(c.in(3).as<int64_t>()[b]),
                            static_cast<uint64_t>(*c.in(4).as<int64_t>()));
     drop(c.out(0).as<T>() + b * count, c.in(0).as<T>() + b * count, count,
-         c.in(1).as<double>()[b], key);
+         c.in(1).as<double>()[b], key, loops);
   }
 }
 
-Run prepare_dropout(const Call& call) {
+Run prepare_dropout(const Call& call, const Loops& loops) {
   DType dtype = call.in(0).dtype;
   auto run = dtype == DType::kFloat64    ? run_dropout<double>
              : dtype == DType::kBFloat16 ? run_dropout<at::BFloat16>
              : dtype == DType::kFloat16  ? run_dropout<at::Half>
                                          : run_dropout<float>;
-  if (call.in(0).contiguous()) return [call, run] { run(call); };
+  if (call.in(0).contiguous()) return [call, loops, run] { run(call, loops); };
   // Strided input: rows first, then in place.
   Call packed = call;
   packed.inputs[0] = call.out(0);
   at::Tensor x = bind(call.in(0), at::kCPU), y = bind(call.out(0), at::kCPU);
-  return [packed, run, x, y] {
+  return [packed, loops, run, x, y] {
     y.copy_(x);
-    run(packed);
+    run(packed, loops);
   };
 }
 
 }  // namespace
 
-void add_cpu_dropout(KernelTable& table) {
-  table.add("dropout", prepare_dropout);
+void add_cpu_dropout(KernelTable& table, const Loops& loops) {
+  table.add("dropout",
+            [loops](const Call& c) { return prepare_dropout(c, loops); });
 }
 
 }  // namespace braid::runtime

@@ -60,7 +60,8 @@ struct LoopsOf {
   using Pointwise = void (*)(T* y, const T* a, const T* b, int64_t n);
   Pointwise relu, relu_backward, add, sub, mul;
 
-  // y[C] = the sum of R rows of C that lie `step` apart, in a fixed order.
+  // y[C] = the sum of R rows of C that lie `step` apart, in a fixed order. y
+  // lies apart from x.
   void (*sum_rows)(T* y, const T* x, int64_t rows, int64_t columns,
                    int64_t step);
   double (*sum_squares)(const T* x, int64_t count);
@@ -89,6 +90,11 @@ struct Loops {
   const char* level;
   LoopsOf<float> f32;
   LoopsOf<double> f64;
+
+  // The words of philox(key, counter, moment) for `blocks` counters from
+  // `first`, four each.
+  void (*random_words)(uint32_t* words, uint64_t key, uint64_t moment,
+                       uint64_t first, int64_t blocks);
 
   template <class T>
   const LoopsOf<T>& of() const {

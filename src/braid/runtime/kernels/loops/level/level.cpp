@@ -30,7 +30,8 @@ LoopsOf<T> make_loops_of() {
 
 Loops make_loops();
 Loops make_loops() {
-  return {level_name(), make_loops_of<float>(), make_loops_of<double>()};
+  return {level_name(), make_loops_of<float>(), make_loops_of<double>(),
+          random_words};
 }
 
 }  // namespace braid::runtime::BRAID_LEVEL

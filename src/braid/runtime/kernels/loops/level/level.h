@@ -15,7 +15,11 @@
 
 // Before a loop whose iteration i touches element i alone: operands that lie in
 // one place (work in place) do not keep it from becoming vector code.
+#ifdef __clang__
+#define BRAID_ELEMENTWISE _Pragma("clang loop vectorize(assume_safety)")
+#else
 #define BRAID_ELEMENTWISE _Pragma("GCC ivdep")
+#endif
 
 namespace braid::runtime::BRAID_LEVEL {
 
@@ -27,6 +31,10 @@ constexpr int kVectorBytes = 32;
 #else
 constexpr int kVectorBytes = 16;
 #endif
+
+// See Loops.
+void random_words(uint32_t* words, uint64_t key, uint64_t moment,
+                  uint64_t first, int64_t blocks);
 
 // Each fills its rows of the table, for float and double.
 template <class T>
