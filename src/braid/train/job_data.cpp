@@ -4,6 +4,8 @@
 
 #include "braid/base/error.h"
 #include "braid/base/text.h"
+#include "braid/io/data/augment.h"
+#include "braid/io/data/cast.h"
 #include "braid/io/data/sources.h"
 #include "braid/passes/names.h"
 #include "braid/train/index_ranges.h"
@@ -37,9 +39,13 @@ std::optional<std::pair<std::string, std::string>> test_part(
 DatasetPtr open_one(const DataConfig& config, bool augmented, DType dtype) {
   DatasetPtr dataset =
       data::open_source(config.source, texts_of(config.options));
-  (void)augmented;
-  (void)dtype;
-  return dataset;
+  data::Texts changes = texts_of(config.augment);
+  if (!augmented) {  // what is evaluated is only brought to the same scale
+    changes.erase("crop");
+    changes.erase("flip");
+  }
+  if (!changes.empty()) dataset = data::augment(dataset, changes);
+  return data::cast_floats(dataset, dtype);
 }
 
 DatasetPtr open_eval(const JobConfig& config, DType dtype) {
