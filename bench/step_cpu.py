@@ -214,7 +214,8 @@ def main():
     rounds = 5 if quick else 31
     threads = os.cpu_count()
     print(f"{platform.processor() or platform.machine()}, {threads} cores, "
-          f"torch {torch.__version__}, jax {jax.__version__}")
+          f"torch {torch.__version__}, jax {jax.__version__}, "
+          f"load of the machine before: {os.getloadavg()[0]:.1f}")
     torch.set_num_threads(1)
     case = mlp_case()
     measure("tiny MLP 16-32-32-4, batch 16, 1 thread", case, 0.1, rounds)
