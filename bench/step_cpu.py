@@ -154,14 +154,22 @@ def transformer_case(threads):
             "eager": TorchStep(module, (tokens, tokens))}
 
 
-def measure(title, case, steps, rounds, members=1):
+def steps_for(engine, seconds):
+    """As many steps as take about that long; warms the engine up."""
+    count = 2
+    while (took := engine.run(count)) < seconds / 2:
+        count *= 2
+    return max(2, round(count * seconds / took))
+
+
+def measure(title, case, seconds, rounds, members=1):
+    """Turns of equal length: noise of the machine falls on all engines alike."""
     times = {name: [] for name in case}
-    for engine in case.values():
-        engine.run(max(2, steps // 4))
+    steps = {name: steps_for(engine, seconds) for name, engine in case.items()}
     for _ in range(rounds):
         for name, engine in case.items():
-            times[name].append(engine.run(steps) / steps / members)
-    print(f"{title}: {rounds} rounds of {steps} steps")
+            times[name].append(engine.run(steps[name]) / steps[name] / members)
+    print(f"{title}: {rounds} rounds of {seconds} s each")
     unit = "us/step" if members == 1 else "us/step of a member"
     for name, values in times.items():
         print(f"  {name:6} {statistics.median(values) * 1e6:12.1f} {unit}")
@@ -206,18 +214,16 @@ def main():
     rounds = 5 if quick else 31
     threads = os.cpu_count()
     print(f"{platform.processor() or platform.machine()}, {threads} cores, "
-          f"torch {torch.__version__}, jax {jax.__version__}")
+          f"torch {torch.__version__}, jax {jax.__version__}, "
+          f"load of the machine before: {os.getloadavg()[0]:.1f}")
     torch.set_num_threads(1)
     case = mlp_case()
-    measure("tiny MLP 16-32-32-4, batch 16, 1 thread", case, 400, rounds)
+    measure("tiny MLP 16-32-32-4, batch 16, 1 thread", case, 0.1, rounds)
     print_peak(case)
-    members = 64
-    measure(f"the same, array of {members}, Braid on 1 thread", array_case(members), 20, rounds,
-            members)
+    measure("the same, array of 64, Braid on 1 thread", array_case(64), 0.1, rounds, members=64)
     torch.set_num_threads(threads)
     case = transformer_case(threads)
-    measure(f"Transformer, 4 layers of 256, {threads} threads", case, 4,
-            rounds)
+    measure(f"Transformer, 4 layers of 256, {threads} threads", case, 0.4, rounds)
     print_peak(case)
 
 
