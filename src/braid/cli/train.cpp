@@ -105,7 +105,7 @@ int run_resume(const TrainOptions& o) {
 Action add_train(CLI::App& app) {
   auto o = std::make_shared<TrainOptions>();
   app.add_option("JOB", o->job, "A job file (YAML)")->type_name(" ");
-  app.add_option("KEY=VALUE", o->overrides, "As optimizer.lr=3e-4")
+  app.add_option("OVERRIDES", o->overrides, "KEY=VALUE, as optimizer.lr=3e-4")
       ->type_name(" ");
   app.add_option("--out", o->out, "A new folder for the run")->type_name("DIR");
   app.add_flag("--resume", o->resume, "Go on when DIR holds this job's run");

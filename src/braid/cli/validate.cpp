@@ -59,7 +59,7 @@ Action add_validate(CLI::App& app) {
   app.add_option("JOB", o->job, "A job file (YAML)")
       ->type_name(" ")
       ->required();
-  app.add_option("KEY=VALUE", o->overrides, "As optimizer.lr=3e-4")
+  app.add_option("OVERRIDES", o->overrides, "KEY=VALUE, as optimizer.lr=3e-4")
       ->type_name(" ");
   return [o] { return run_validate(*o); };
 }
