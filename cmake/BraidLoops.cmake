@@ -15,9 +15,8 @@ endif()
 set(loop_flags_v3 -march=x86-64-v3)
 set(loop_flags_v4 -march=x86-64-v4 -mprefer-vector-width=512)
 
-# Products alone may fuse multiplications and additions.
 set_source_files_properties("${kernels}/loops/level/product.cpp" PROPERTIES
-  COMPILE_OPTIONS "-ffp-contract=fast;-Wno-psabi")
+  COMPILE_OPTIONS "-Wno-psabi")
 
 foreach(level IN LISTS loop_levels)
   add_library(braid_loops_${level} OBJECT ${loop_sources})

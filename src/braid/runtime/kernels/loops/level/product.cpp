@@ -1,7 +1,7 @@
 // Products of small matrices: a tile of y stays in registers while k runs.
 // Each element is summed over k in order, whatever tile it falls in, so an
-// entry of a batch has the bits it would have alone. Compiled with fused
-// multiply-adds where the instruction set has them.
+// entry of a batch has the bits it would have alone.
+#include "braid/runtime/kernels/loops/level/fused.h"
 #include "braid/runtime/kernels/loops/level/level.h"
 #include "braid/runtime/kernels/loops/level/transpose.h"
 
@@ -33,7 +33,9 @@ BRAID_INLINE void tile(const SmallProduct<T>& p, int64_t row, int64_t column) {
     }
     for (int r = 0; r < kRows; ++r) {
       T left = a[r * p.a_row];
-      for (int v = 0; v < kVectors; ++v) sums[r][v] += left * right[v];
+      for (int v = 0; v < kVectors; ++v) {
+        sums[r][v] = fused<T, kLanes>(sums[r][v], left, right[v]);
+      }
     }
   }
   T* y = p.y + row * p.n + column;
