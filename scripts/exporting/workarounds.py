@@ -8,6 +8,7 @@ import warnings
 import torch
 from torch.distributions import Distribution
 from torch.overrides import TorchFunctionMode
+from torch.utils.checkpoint import CheckpointFunction
 
 
 def layerdrop_containers(module):
@@ -39,13 +40,27 @@ class NoLayerDrop(TorchFunctionMode):
 
 
 @contextlib.contextmanager
+def plain_checkpoints():
+    """Checkpointed parts run as they are: the file has no use for checkpoints.
+
+    The reentrant kind would be exported as a block without gradients.
+    """
+    before = CheckpointFunction.apply
+    CheckpointFunction.apply = staticmethod(lambda function, _, *args: function(*args))
+    try:
+        yield
+    finally:
+        CheckpointFunction.apply = before
+
+
+@contextlib.contextmanager
 def workarounds(module, notes):
     """What lets torch.export through; undone on leaving."""
     before = Distribution._validate_args
     Distribution.set_default_validate_args(False)
     containers = layerdrop_containers(module)
     try:
-        with NoLayerDrop() if containers else contextlib.nullcontext():
+        with plain_checkpoints(), NoLayerDrop() if containers else contextlib.nullcontext():
             yield
     finally:
         Distribution.set_default_validate_args(before)

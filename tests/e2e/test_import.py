@@ -26,7 +26,8 @@ def subject(request, tmp_path_factory):
 
 def check(subject, result, kind, lr, steps):
     expected, nudges = subject.expected(kind, lr, steps)
-    tolerance = TOLERANCE[subject.dtype]
+    # A loss in float32 has its last digit, whatever a nudge does to it.
+    tolerance = max(TOLERANCE[subject.dtype], 4 * torch.finfo(subject.nudge_dtype).eps)
     got = subject.as_run(result, expected)
     lines = differences(got, expected, nudges, tolerance, tolerance, lr * steps)
     assert not lines, "\n".join(lines)

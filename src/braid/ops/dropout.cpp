@@ -69,12 +69,11 @@ Shape channel_shape(Var x, const char* where) {
 }
 
 // Dropped elements become the lowest value of SELU; scale and shift keep
-// mean and variance: y = a (x keep + low (1 - keep)) - a low p. The shape is a
-// copy: that of a value moves when the graph grows.
-Var alpha_noise(Var x, Shape shape, const Draw& draw) {
+// mean and variance: y = a (x keep + low (1 - keep)) - a low p.
+Var with_alpha(Var x, Var noise, const Draw& draw) {
   constexpr double kLow = -1.7580993408473766;
   Var stays = add_scalar(neg(draw.p), 1);
-  Var keep = mul(noise(shape, draw), stays);
+  Var keep = mul(noise, stays);
   Var spread = mul(add_scalar(mul_scalar(draw.p, kLow * kLow), 1), stays);
   Var a = div(full_like(draw.p, {}, 1), sqrt(spread));
   Var gone = add_scalar(neg(keep), 1);
@@ -94,11 +93,12 @@ Var feature_dropout(Var x, const Draw& draw) {
 }
 
 Var alpha_dropout(Var x, const Draw& draw) {
-  return alpha_noise(x, x.shape(), draw);
+  return with_alpha(x, noise(x.shape(), draw), draw);
 }
 
 Var feature_alpha_dropout(Var x, const Draw& draw) {
-  return alpha_noise(x, channel_shape(x, "feature_alpha_dropout"), draw);
+  Shape shape = channel_shape(x, "feature_alpha_dropout");
+  return with_alpha(x, noise(shape, draw), draw);
 }
 
 void add_dropout_ops(OpTable& table) {

@@ -1,9 +1,19 @@
 """Modules written the way people write them: MODULES, name -> Case."""
 
-from . import hf_other, hf_text, plain_dense, plain_image, plain_sequence, vision
+from . import (
+    hf_more,
+    hf_other,
+    hf_text,
+    plain_dense,
+    plain_image,
+    plain_research,
+    plain_sequence,
+    vision,
+)
 from .case import Case
 
-PARTS = (plain_dense, plain_sequence, plain_image, hf_text, hf_other, vision)
+PLAIN = (plain_dense, plain_sequence, plain_image, plain_research)
+PARTS = (*PLAIN, hf_text, hf_more, hf_other, vision)
 MODULES = {name: made for part in PARTS for name, made in part.CASES.items()}
 
 __all__ = ["MODULES", "Case"]

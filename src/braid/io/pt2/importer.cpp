@@ -172,13 +172,20 @@ void Importer::dispatch(const ExportedNode& node, RuleContext& context) {
   }
   if (target.starts_with(kRegion)) return run_region(node, context);
   if (target.starts_with("torch.ops.higher_order.")) {
-    fail_usage("control flow that depends on data is not supported");
+    fail_usage(
+        "is not supported: control flow that depends on data, or a function "
+        "given to an operator");
   }
   if (target.starts_with("torch.ops.")) {
     fail_usage(
         "is an operator of another library\nHINT: choose an implementation in "
         "plain PyTorch, such as experts_implementation=\"batched_mm\" or "
         "attn_implementation=\"sdpa\" in transformers");
+  }
+  if (target.starts_with("torch._functorch.")) {
+    fail_usage(
+        "is a part of torch.func, which is not supported\nHINT: write the "
+        "batch dimension out instead of torch.vmap");
   }
   run_scalar(node, context);
 }

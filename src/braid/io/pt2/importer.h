@@ -26,6 +26,7 @@ class Importer {
   void add_placeholders();
   bool check_sizes();  // whether those that are given fit
   void check_overlaps(const std::set<SlotId>& written);
+  void add_overlap(SlotId a, SlotId b);
   void add_slot(const InputSpec& spec);
   SlotId slot_of(const InputSpec& spec, const StoredTensor& tensor);
   void add_input(const InputSpec& spec);

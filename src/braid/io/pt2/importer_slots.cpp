@@ -98,27 +98,41 @@ void Importer::add_slot(const InputSpec& spec) {
 // A slot that shares a part of its storage would not see what training writes
 // to the other.
 void Importer::check_overlaps(const std::set<SlotId>& written) {
+  struct Part {
+    uint64_t storage;
+    std::pair<int64_t, int64_t> extent;
+    SlotId slot;
+    auto operator<=>(const Part&) const = default;
+  };
+  std::set<Part> parts;
+  for (auto [slot, tensor] : stored_) {
+    parts.insert({tensor->begin, extent(tensor->meta), slot});
+  }
   auto changes = [&](SlotId id) {
     const Slot& slot = graph_.slot(id);
     bool trains = slot.role == Role::kParameter && slot.trainable;
     return trains || written.contains(id);
   };
-  std::map<uint64_t, std::vector<SlotId>> storages;
-  for (auto [slot, tensor] : stored_) storages[tensor->begin].push_back(slot);
-  for (const auto& [begin, slots] : storages) {
-    for (size_t i = 0; i < slots.size(); ++i) {
-      for (size_t k = 0; k < i; ++k) {
-        SlotId a = slots[k], b = slots[i];
-        bool matters = changes(a) || changes(b);
-        if (!matters || !overlap(*stored_.at(a), *stored_.at(b))) continue;
-        problems_->add(graph_.slot(b).name,
-                       fmt::format("shares a part of its memory with '{}'\n"
-                                   "HINT: keep the whole as one parameter and "
-                                   "slice it in forward",
-                                   graph_.slot(a).name));
+  for (auto a = parts.begin(); a != parts.end(); ++a) {
+    for (auto b = std::next(a); b != parts.end(); ++b) {
+      bool is_near = a->storage == b->storage &&
+                     b->extent.first < a->extent.second &&
+                     !problems_->is_full();
+      if (!is_near) break;
+      if (!changes(a->slot) && !changes(b->slot)) continue;
+      if (overlap(*stored_.at(a->slot), *stored_.at(b->slot))) {
+        add_overlap(a->slot, b->slot);
       }
     }
   }
+}
+
+void Importer::add_overlap(SlotId a, SlotId b) {
+  problems_->add(graph_.slot(b).name,
+                 fmt::format("shares a part of its memory with '{}'\nHINT: "
+                             "keep the whole as one parameter and slice it in "
+                             "forward",
+                             graph_.slot(a).name));
 }
 
 // Tied tensors have one slot with several names.

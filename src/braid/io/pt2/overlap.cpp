@@ -47,6 +47,11 @@ class Places {
 
 }  // namespace
 
+std::pair<int64_t, int64_t> extent(const TensorMeta& meta) {
+  Places places(meta);
+  return {places.begin(), places.end()};
+}
+
 bool overlap(const StoredTensor& a, const StoredTensor& b) {
   if (a.begin != b.begin || a.path != b.path) return false;
   Places x(a.meta), y(b.meta);

@@ -37,12 +37,71 @@ void tile_rule(RuleContext& c) {
   c.give(repeat(x, counts));
 }
 
+// How often each entry comes is a tensor: place j is of the entry before which
+// as many end as are not after j. The size must be known.
+void repeat_by_counts(RuleContext& c) {
+  const TensorMeta* meta = c.meta_of_result(0);
+  if (!c.has("dim") || !meta) fail_usage("counts that are data");
+  Var x = c.tensor("self");
+  int64_t dim = normalize_dim(c.integer("dim"), x.rank(), "repeat_interleave");
+  const Size& size = meta->sizes.at(static_cast<size_t>(dim));
+  if (!size.symbol.empty()) fail_usage("counts that are data");
+  Var ends = cumsum(c.tensor("repeats"), 0);
+  Var places = arange(x, 0, static_cast<double>(size.value), 1, ends.dtype());
+  Var passed = le(unsqueeze(ends, 0), unsqueeze(places, 1));
+  c.give(index_select(x, dim, sum(cast(passed, DType::kInt64), {1})));
+}
+
 void repeat_interleave_rule(RuleContext& c) {
-  if (c.is_tensor("repeats")) fail_usage("counts that are data");
+  if (c.is_tensor("repeats")) return repeat_by_counts(c);
   Var x = c.tensor("self");
   int64_t count = c.integer("repeats");
   c.give(c.has("dim") ? repeat_interleave(x, count, c.integer("dim"))
                       : repeat_interleave(x, count));
+}
+
+void fill_diagonal_rule(RuleContext& c) {
+  Var x = c.tensor("self");
+  if (x.rank() != 2 || c.flag_or("wrap", false)) {
+    fail_usage("only the diagonal of a matrix, not wrapped, is supported");
+  }
+  Var on = eye(x, x.dim(0), x.dim(1), DType::kBool);
+  c.give(where(on, c.scalar("fill_value"), x));
+}
+
+// Elements by their places in memory, as indices of row-major values.
+Var places_in_memory(Var like, const Shape& size, const Ints& strides,
+                     int64_t offset) {
+  Var places = full(like, {}, static_cast<double>(offset), DType::kInt64);
+  for (size_t d = 0; d < size.size(); ++d) {
+    Var steps = arange(like, 0, static_cast<double>(size[d]), 1, DType::kInt64);
+    places = add(unsqueeze(places, -1), mul_scalar(steps, strides.at(d)));
+  }
+  return reshape(places, {-1});
+}
+
+bool is_row_major(const TensorMeta* meta) {
+  if (!meta || meta->offset.value != 0) return false;
+  int64_t expected = 1;
+  for (size_t d = meta->sizes.size(); d-- > 0;) {
+    const Size &size = meta->sizes[d], &stride = meta->strides.at(d);
+    if (!size.symbol.empty() || stride.value != expected) return false;
+    expected *= size.value;
+  }
+  return true;
+}
+
+void as_strided_rule(RuleContext& c) {
+  if (!is_row_major(c.meta_of("self"))) {
+    fail_usage("only values with memory of their own are supported");
+  }
+  Shape size = c.ints("size");
+  Ints strides = c.ints("stride");
+  int64_t offset = c.integer_or("storage_offset", 0);
+  c.give_view("self", {[size, strides, offset](Var x) {
+                Var places = places_in_memory(x, size, strides, offset);
+                return reshape(index_select(reshape(x, {-1}), 0, places), size);
+              }});
 }
 
 void pad_rule(RuleContext& c) {
@@ -117,6 +176,8 @@ void add_arrange_rules(Rules& rules) {
       {"repeat", repeat_rule},
       {"tile", tile_rule},
       {"repeat_interleave", repeat_interleave_rule},
+      {"fill_diagonal", fill_diagonal_rule},
+      {"as_strided", as_strided_rule},
       {"pad", pad_rule},
       {"constant_pad_nd", constant_pad_rule},
       {"reflection_pad1d", reflection_pad_rule},

@@ -72,7 +72,6 @@ bool is_view(RuleContext& c, const Shape& shape) {
   return view_strides(layout->first, layout->second, shape).has_value();
 }
 
-// Shapes are copies: that of a value moves when the graph grows.
 void give_reshaped(RuleContext& c, Shape shape) {
   if (is_view(c, shape)) return c.give_view("self", reshaped(shape));
   c.give(reshape(c.tensor("self"), std::move(shape)));
@@ -353,6 +352,7 @@ void add_view_rules(Rules& rules) {
       {"view_as", as_other_rule},
       {"reshape_as", as_other_rule},
       {"flatten", flatten_rule},
+      {"ravel", flatten_rule},
       {"unflatten", unflatten_rule},
       {"unsqueeze", unsqueeze_rule},
       {"squeeze", squeeze_rule},
