@@ -298,11 +298,13 @@ Run narrow_dropout(const Call& call, const Place& place) {
 }
 
 Run dropout(const Call& call, const Place& place) {
-  bool is_double = call.in(0).dtype == DType::kFloat64;
+  DType dtype = call.in(0).dtype;
   if (call.out(0).numel() == 0) return [] {};
-  if (call.in(0).dtype == DType::kBFloat16) return narrow_dropout(call, place);
-  return is_double ? prepare_dropout<double>(call, place)
-                   : prepare_dropout<float>(call, place);
+  if (dtype == DType::kBFloat16 || dtype == DType::kFloat16) {
+    return narrow_dropout(call, place);
+  }
+  return dtype == DType::kFloat64 ? prepare_dropout<double>(call, place)
+                                  : prepare_dropout<float>(call, place);
 }
 
 }  // namespace
