@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -26,6 +27,7 @@ using Binding = std::variant<TensorId, Scalar, Pending>;
 struct Scope {
   const ExportedGraph* graph;
   std::map<std::string, Binding, std::less<>> names;
+  std::set<std::string> used = {};  // names that somebody reads
 };
 
 enum class Form { kTrain, kEval };

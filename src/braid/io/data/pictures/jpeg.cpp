@@ -33,6 +33,12 @@ void refuse_missing_data(j_common_ptr info, int level) {
   if (level < 0 && is_missing) jump_back(info);
 }
 
+// All bytes were there from the start: who asks for more has a cut file.
+boolean refuse_end(j_decompress_ptr info) {
+  info->err->msg_code = JERR_INPUT_EOF;
+  jump_back(reinterpret_cast<j_common_ptr>(info));
+}
+
 // A decoder that is destroyed on every way out.
 struct Decoder {
   Decoder() {
@@ -52,6 +58,7 @@ bool begin(Decoder& decoder, const unsigned char* data, unsigned long bytes) {
   if (setjmp(decoder.errors.landing) != 0) return false;
   jpeg_create_decompress(&decoder.info);
   jpeg_mem_src(&decoder.info, data, bytes);
+  decoder.info.src->fill_input_buffer = refuse_end;
   jpeg_read_header(&decoder.info, TRUE);
   return true;
 }
