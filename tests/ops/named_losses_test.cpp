@@ -136,7 +136,9 @@ TEST(NamedLosses, WrongTextsAreNamed) {
             "[loss] huber has no value 'detla'\nHINT: did you mean 'delta'?");
   EXPECT_EQ(problem_of("huber(delta=[1,2])"),
             "[loss] huber: delta is one number");
-  EXPECT_NE(problem_of("huber(delta="), "");
+  EXPECT_EQ(problem_of("huber(delta="),
+            "[loss] cannot read 'huber(delta='\n"
+            "HINT: write NAME(value=1,list=[2,3])");
   EXPECT_NE(problem_of(""), "");
 }
 

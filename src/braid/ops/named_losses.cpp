@@ -166,7 +166,7 @@ Var NamedLossCall::operator()(Var y, Var target) const {
 }
 
 NamedLossCall parse_loss(std::string_view text) {
-  CallText call = parse_call(text, "loss");
+  CallText call = parse_call(text, "[loss]");
   const LossKind& kind = find_kind(call.name);
   std::vector<CallValue> values = kind.values;
   for (const CallValue& given : call.values) set_value(kind, values, given);

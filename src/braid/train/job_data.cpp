@@ -95,18 +95,27 @@ void check_inputs(const JobData& data) {
   }
 }
 
+void check_noise(const JobData& data, const JobConfig& config) {
+  for (const auto& [name, unused] : config.noise) {
+    if (!data.field_of(name)) continue;
+    fail_usage("[noise] '{}' is a field of the data\nHINT: choose another name",
+               name);
+  }
+}
+
 // Why a field cannot be that input; empty when it can.
-std::string problem_of(const data::Field& field, const Value& value,
+std::string problem_of(const JobData& data, size_t number, const Value& value,
                        int64_t rows, const IndexRange* range) {
+  const data::Field& field = data.train->fields()[number];
   ValueType type{field.dtype, field.shape};
   type.shape.insert(type.shape.begin(), rows);
   if (type != value.type) {
     return fmt::format("is {}, the field '{}' gives {}", type_text(value.type),
                        field.name, type_text(type));
   }
-  if (range && field.classes > range->size) {
+  if (range && data.classes(number) > range->size) {
     return fmt::format("takes {} classes, the field '{}' has {}", range->size,
-                       field.name, field.classes);
+                       field.name, data.classes(number));
   }
   return {};
 }
@@ -125,12 +134,18 @@ std::optional<size_t> JobData::field_of(const std::string& name) const {
   return std::nullopt;
 }
 
+int64_t JobData::classes(size_t field) const {
+  int64_t count = train->fields()[field].classes;
+  return eval ? std::max(count, eval->fields()[field].classes) : count;
+}
+
 JobData open_data(const JobConfig& config) {
   DType dtype = *find_dtype(config.dtype);
   JobData data{.train = open_one(config.data, true, dtype),
                .eval = nullptr,
                .inputs = config.inputs};
   check_inputs(data);
+  check_noise(data, config);
   if (!config.phases.empty()) return data;
   data.eval = open_eval(config, dtype);
   if (!data.eval) return data;
@@ -177,7 +192,7 @@ void check_arguments(const JobData& data, const Graph& forward, int64_t rows,
     auto range = ranges.find(value.name);
     std::string problem =
         !field ? fmt::format("{} has no field", type_text(value.type))
-               : problem_of(data.train->fields()[*field], value, rows,
+               : problem_of(data, *field, value, rows,
                             range == ranges.end() ? nullptr : &range->second);
     if (problem.empty()) continue;
     problems += fmt::format("\n  argument '{}' {}", value.name, problem);
