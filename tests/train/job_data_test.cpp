@@ -116,17 +116,6 @@ TEST(JobData, AnUnknownFieldIsAnError) {
   expect_contains(usage_error(config), "[inputs] the data have no field 'z'");
 }
 
-TEST(JobData, NoiseIsNoField) {
-  JobConfig config = job(glyphs());
-  config.noise["x"] = {.shape = {3}};
-  EXPECT_EQ(usage_error(config),
-            "[noise] 'x' is a field of the data\nHINT: choose another name");
-  config.inputs = {{"x", "image"}};
-  EXPECT_NO_THROW(open_data(config));
-  config.noise["image"] = {.shape = {3}};
-  EXPECT_NE(usage_error(config), "");
-}
-
 TEST(JobData, FloatsAreOfTheJobsType) {
   JobConfig config = job(glyphs());
   config.dtype = "f64";

@@ -212,7 +212,7 @@ TEST_F(BuiltExpression, KeywordsAreValuesOfTheLoss) {
             "[loss] smooth_l1 has no value 'betta'\n"
             "HINT: did you mean 'beta'?");
   EXPECT_EQ(build_problem("smooth_l1(x, y, beta=x)"),
-            "[loss] smooth_l1: beta is one number");
+            "[loss] smooth_l1: 'beta' is a number, got an expression");
 }
 
 TEST_F(BuiltExpression, WrongCallsAreNamed) {

@@ -120,14 +120,6 @@ TEST_F(JobTest, WrongJobsAreNamed) {
                       "takes 2 classes, the field 'y' has 3");
 }
 
-TEST_F(JobTest, EarlyStoppingAndTheBestNeedAMetricThatIsCounted) {
-  io::expect_contains(usage_error("steps: 1", {"eval.early_stop.metric=top5",
-                                               "eval.early_stop.patience=1"}),
-                      "top5");
-  io::expect_contains(usage_error("steps: 1", {"checkpoint.best=perplexity"}),
-                      "perplexity");
-}
-
 // What a count of steps cannot hold is no count.
 TEST_F(JobTest, EndlessEpochsAreAnError) {
   io::expect_contains(usage_error("epochs: 4611686018427387904"), "epochs");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -74,6 +75,13 @@ struct Recorder : Listener {
   }
   void on_message(std::string_view text) override {
     messages.emplace_back(text);
+  }
+
+  // Messages that hold the text.
+  int64_t count(std::string_view text) const {
+    return std::ranges::count_if(messages, [&](const std::string& message) {
+      return message.find(text) != message.npos;
+    });
   }
 
   std::vector<StepReport> steps;

@@ -95,14 +95,6 @@ void check_inputs(const JobData& data) {
   }
 }
 
-void check_noise(const JobData& data, const JobConfig& config) {
-  for (const auto& [name, unused] : config.noise) {
-    if (!data.field_of(name)) continue;
-    fail_usage("[noise] '{}' is a field of the data\nHINT: choose another name",
-               name);
-  }
-}
-
 // Why a field cannot be that input; empty when it can.
 std::string problem_of(const JobData& data, size_t number, const Value& value,
                        int64_t rows, const IndexRange* range) {
@@ -145,7 +137,6 @@ JobData open_data(const JobConfig& config) {
                .eval = nullptr,
                .inputs = config.inputs};
   check_inputs(data);
-  check_noise(data, config);
   if (!config.phases.empty()) return data;
   data.eval = open_eval(config, dtype);
   if (!data.eval) return data;

@@ -87,22 +87,6 @@ void keep_outputs(Graph& graph, const std::vector<std::string>& wanted) {
   });
 }
 
-// What early stopping and the best checkpoint look at is counted.
-void check_watched(const JobConfig& job,
-                   const std::vector<std::string>& metrics) {
-  auto check = [&](const std::string& key, const std::string& metric) {
-    bool is_counted = metric.empty() || metric == "loss" ||
-                      std::ranges::find(metrics, metric) != metrics.end();
-    if (is_counted) return;
-    fail_usage(
-        "[eval] {} is '{}', which is not among the metrics: {}\n"
-        "HINT: add it to eval.metrics",
-        key, metric, fmt::join(metrics, ", "));
-  };
-  check("eval.early_stop.metric", job.eval.early_stop.metric);
-  check("checkpoint.best", job.checkpoint.best);
-}
-
 ModelHints hints_for(const JobConfig& job, const std::string& model,
                      std::map<std::string, ValueType> inputs) {
   ModelHints hints{.inputs = std::move(inputs)};
@@ -124,7 +108,6 @@ JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
   if (!data.eval) return;
   metrics_ = config.eval.metrics;
   if (metrics_.empty()) metrics_ = default_metrics(eval(rows));
-  check_watched(config, metrics_);
   eval(rows);
 }
 

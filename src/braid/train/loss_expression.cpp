@@ -184,7 +184,8 @@ Var build_loss(const Expression& e, const ExpressionContext& c) {
     } else if (e.arguments[i].kind == Kind::kNumber) {
       call.values.push_back({e.keywords[i], {e.arguments[i].number}, false});
     } else {
-      fail_usage("[loss] {}: {} is one number", e.name, e.keywords[i]);
+      fail_usage("[loss] {}: '{}' is a number, got an expression", e.name,
+                 e.keywords[i]);
     }
   }
   NamedLossCall loss = parse_loss(call_text(call));
