@@ -6,7 +6,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "braid/ops/named_losses.h"
 #include "braid/train/job_file.h"
+#include "braid/train/metrics.h"
 
 namespace braid::train {
 namespace {
@@ -29,6 +31,18 @@ TEST(JobPage, HoldsExamplesThatAreJobs) {
   }
 }
 
+TEST(JobPage, ListsLossesAndMetrics) {
+  std::string page = job_page();
+  for (const LossKind& kind : loss_kinds()) {
+    std::string row = "\n| `" + signature_text(kind) + "` |";
+    EXPECT_NE(page.find(row), std::string::npos) << kind.name;
+  }
+  for (const MetricKind& kind : metric_kinds()) {
+    std::string row = "\n| `" + kind.name + "` | " + kind.summary;
+    EXPECT_NE(page.find(row), std::string::npos) << kind.name;
+  }
+}
+
 TEST(JobPage, HelpNamesEveryKeyOf80Columns) {
   std::istringstream lines(job_help());
   int keys = 0;
@@ -37,6 +51,7 @@ TEST(JobPage, HelpNamesEveryKeyOf80Columns) {
     keys += line.starts_with("  ") && line[2] != ' ';
   }
   std::string page = job_page();
+  page.resize(page.find("\n## Losses"));
   size_t rows = 0;
   for (size_t at = 0; (at = page.find("\n| `", at)) != page.npos; ++at) ++rows;
   EXPECT_EQ(static_cast<size_t>(keys), rows);

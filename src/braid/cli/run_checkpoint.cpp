@@ -13,12 +13,6 @@ using Json = nlohmann::json;
 constexpr int64_t kCheckpointsKept = 2;
 constexpr size_t kMostDifferences = 8;
 
-// Gradients of micro-batches are written anew by every step; constants come
-// with the model.
-bool is_saved(const Slot& slot) {
-  return slot.role != Role::kGradient && slot.role != Role::kConstant;
-}
-
 [[noreturn]] void fail_foreign(const io::CheckpointDir& checkpoint,
                                const std::string& why) {
   fail_usage(
@@ -78,7 +72,7 @@ void save_run(const std::filesystem::path& root, const runtime::State& state,
   train::TensorList model, rest;
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const Slot& slot = state.slots()[i];
-    if (!is_saved(slot)) continue;
+    if (!train::is_saved(slot)) continue;
     (train::is_of_model(slot) ? model : rest)
         .add_slot(slot, slot.stored_shape(),
                   state.read(static_cast<SlotId>(i)));
@@ -124,7 +118,7 @@ RunRecord restore_run(const io::CheckpointDir& checkpoint,
   io::SafetensorsFile rest = checkpoint.open("state");
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const Slot& slot = state.slots()[i];
-    if (!is_saved(slot)) continue;
+    if (!train::is_saved(slot)) continue;
     restore_slot(train::is_of_model(slot) ? model : rest, state,
                  static_cast<SlotId>(i), checkpoint);
   }

@@ -16,6 +16,10 @@ std::string name_in(const Slot& slot, const std::string& text,
   return text.substr(0, begin) + prefix + "." + text.substr(begin);
 }
 
+std::string type_text(const ValueType& type) {
+  return fmt::format("{}{}", dtype_name(type.dtype), shape_text(type.shape));
+}
+
 }  // namespace
 
 SlotId Splicer::slot_of(const Slot& slot, const std::string& name) {
@@ -23,61 +27,73 @@ SlotId Splicer::slot_of(const Slot& slot, const std::string& name) {
   copy.name = name_in(slot, slot.name, name);
   for (std::string& alias : copy.aliases) alias = name_in(slot, alias, name);
   SlotId known = into_.find_slot(copy.name);
-  return known != kNone ? known : into_.add_slot(std::move(copy));
+  if (known == kNone) return into_.add_slot(std::move(copy));
+  const Slot& there = into_.slot(known);
+  if (there.dtype != slot.dtype || there.shape != slot.shape) {
+    fail_usage("[{}] '{}' is {} in one use and {} in another", name, copy.name,
+               type_text({slot.dtype, slot.shape}),
+               type_text({there.dtype, there.shape}));
+  }
+  return known;
+}
+
+void Splicer::bind_inputs(Piece& piece,
+                          const std::map<std::string, ValueId>& inputs) {
+  for (ValueId id : piece.from.inputs()) {
+    const Value& value = piece.from.value(id);
+    auto given = inputs.find(value.name);
+    ValueId bound =
+        given != inputs.end() ? given->second : into_.find_input(value.name);
+    if (bound == kNone) bound = into_.add_input(value.name, value.type);
+    piece.at(id) = bound;
+    if (into_.value(bound).type == value.type) continue;
+    fail_usage("[{}] input '{}' is {}, expected {}", piece.name, value.name,
+               type_text(into_.value(bound).type), type_text(value.type));
+  }
+}
+
+void Splicer::add_node(Piece& piece, Node node) {
+  if (node.slot != kNone) {
+    node.slot = piece.slots[static_cast<size_t>(node.slot)];
+  }
+  node.path = join_path(piece.name, node.path);
+  if (node.rng_key != 0) node.rng_key = mix_bits(node.rng_key, piece.draws);
+  if (node.op == "assign") {
+    assigned_[node.slot] = piece.at(node.inputs[0]);
+    writers_[node.slot] = node;
+    return;
+  }
+  if (node.op == "read" && assigned_.contains(node.slot)) {
+    piece.at(node.outputs[0]) = assigned_.at(node.slot);
+    return;
+  }
+  std::vector<ValueId> bound;
+  for (ValueId id : node.inputs) {
+    bound.push_back(id == kNone ? kNone : piece.at(id));
+  }
+  NodeId copy = into_.add_like(node, std::move(bound));
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    piece.at(node.outputs[i]) = into_.node(copy).outputs[i];
+  }
 }
 
 std::map<std::string, ValueId> Splicer::add(
     const Graph& from, const std::string& name,
     const std::map<std::string, ValueId>& inputs) {
-  std::vector<ValueId> map(from.values().size(), kNone);
-  auto at = [&](ValueId id) -> ValueId& {
-    return map[static_cast<size_t>(id)];
-  };
-  std::vector<SlotId> slots;
-  for (const Slot& slot : from.slots()) slots.push_back(slot_of(slot, name));
-  for (ValueId id : from.inputs()) {
-    const Value& value = from.value(id);
-    auto bound = inputs.find(value.name);
-    ValueId known = into_.find_input(value.name);
-    if (bound != inputs.end()) {
-      at(id) = bound->second;
-    } else {
-      at(id) = known != kNone ? known : into_.add_input(value.name, value.type);
-    }
-    if (into_.value(at(id)).type == value.type) continue;
-    fail_usage("[{}] input '{}' is {}{}, expected {}{}", name, value.name,
-               dtype_name(into_.value(at(id)).type.dtype),
-               shape_text(into_.value(at(id)).type.shape),
-               dtype_name(value.type.dtype), shape_text(value.type.shape));
+  auto use = static_cast<uint64_t>(uses_[name]++);
+  Piece piece{.from = from,
+              .name = name,
+              .draws = mix_bits(stable_hash(name), use),
+              .slots = {},
+              .values = std::vector<ValueId>(from.values().size(), kNone)};
+  for (const Slot& slot : from.slots()) {
+    piece.slots.push_back(slot_of(slot, name));
   }
-  int use = uses_[name]++;
-  for (Node node : from.nodes()) {
-    if (node.slot != kNone) node.slot = slots[static_cast<size_t>(node.slot)];
-    node.path = join_path(name, node.path);
-    if (node.rng_key != 0 && use > 0) {  // other draws than at the first use
-      node.rng_key = mix_bits(node.rng_key, static_cast<uint64_t>(use));
-    }
-    if (node.op == "assign") {
-      assigned_[node.slot] = at(node.inputs[0]);
-      writers_[node.slot] = node;
-      continue;
-    }
-    if (node.op == "read" && assigned_.contains(node.slot)) {
-      at(node.outputs[0]) = assigned_.at(node.slot);
-      continue;
-    }
-    std::vector<ValueId> bound;
-    for (ValueId id : node.inputs) {
-      bound.push_back(id == kNone ? kNone : at(id));
-    }
-    NodeId copy = into_.add_like(node, std::move(bound));
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      at(node.outputs[i]) = into_.node(copy).outputs[i];
-    }
-  }
+  bind_inputs(piece, inputs);
+  for (const Node& node : from.nodes()) add_node(piece, node);
   std::map<std::string, ValueId> outputs;
   for (const Output& output : from.outputs()) {
-    outputs[output.name] = at(output.value);
+    outputs[output.name] = piece.at(output.value);
   }
   return outputs;
 }

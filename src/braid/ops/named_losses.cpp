@@ -1,6 +1,7 @@
 #include "braid/ops/named_losses.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "braid/base/error.h"
 #include "braid/base/text.h"
@@ -105,6 +106,27 @@ void set_value(const LossKind& kind, std::vector<CallValue>& values,
   found->numbers = given.numbers;
 }
 
+// What a value may be; the names mean the same in every kind.
+void check_range(const LossKind& kind, const CallValue& value) {
+  double number = value.numbers[0];
+  auto expect = [&](bool holds, std::string_view what) {
+    if (holds) return;
+    fail_usage("[loss] {}: expected {} {}, got {}", kind.name, value.name, what,
+               number);
+  };
+  if (value.name == "ignore_index") {
+    bool is_whole = std::trunc(number) == number && std::abs(number) < 1e15;
+    expect(is_whole, "to be a whole number");
+  }
+  if (value.name == "label_smoothing") {
+    expect(number >= 0 && number <= 1, "from 0 to 1");
+  }
+  if (value.name == "beta") expect(number >= 0 && number < INFINITY, "from 0");
+  if (value.name == "delta") {
+    expect(number > 0 && number < INFINITY, "above 0");
+  }
+}
+
 Shape without(Shape shape, size_t dim) {
   shape.erase(shape.begin() + static_cast<int64_t>(dim));
   return shape;
@@ -144,10 +166,11 @@ Var NamedLossCall::operator()(Var y, Var target) const {
 }
 
 NamedLossCall parse_loss(std::string_view text) {
-  CallText call = parse_call(text, "loss");
+  CallText call = parse_call(text, "[loss]");
   const LossKind& kind = find_kind(call.name);
   std::vector<CallValue> values = kind.values;
   for (const CallValue& given : call.values) set_value(kind, values, given);
+  for (const CallValue& value : values) check_range(kind, value);
   return {&kind, LossValues(std::move(values))};
 }
 

@@ -1,5 +1,7 @@
 #include "braid/passes/eval_form.h"
 
+#include <algorithm>
+
 #include "braid/base/error.h"
 #include "braid/ops/functions.h"
 #include "braid/passes/names.h"
@@ -22,9 +24,7 @@ class EvalForm {
     for (const Node& node : from_.nodes()) {
       if (!ops_.at(node.op).writes_slot) add(node);
     }
-    for (const Output& output : from_.outputs()) {
-      to_.add_output(output.name, at(output.value));
-    }
+    for (const Output& output : from_.outputs()) add_output(output);
     prune(ops_, to_);
     return std::move(to_);
   }
@@ -32,7 +32,24 @@ class EvalForm {
  private:
   ValueId& at(ValueId id) { return map_[static_cast<size_t>(id)]; }
 
+  void add_output(const Output& output) {
+    if (at(output.value) == kNone) {
+      fail_usage("[eval form] output '{}' is made of statistics of a batch",
+                 output.name);
+    }
+    to_.add_output(output.name, at(output.value));
+  }
+
+  // What is made of statistics of a batch is not there, and may be needed
+  // only for slots.
+  bool is_gone(const Node& node) {
+    return std::ranges::any_of(node.inputs, [&](ValueId id) {
+      return id != kNone && at(id) == kNone;
+    });
+  }
+
   void add(const Node& node) {
+    if (is_gone(node)) return;
     to_.continue_at(node);
     if (node.op == "dropout") {
       at(node.outputs[0]) = at(node.inputs[0]);
@@ -47,9 +64,6 @@ class EvalForm {
     std::vector<ValueId> inputs;
     for (ValueId id : node.inputs) {
       inputs.push_back(id == kNone ? kNone : at(id));
-      if (id == kNone || inputs.back() != kNone) continue;
-      fail_usage("[eval form] '{}'{} reads statistics of a batch", node.op,
-                 node.path.empty() ? "" : " at " + node.path);
     }
     return inputs;
   }

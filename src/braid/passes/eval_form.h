@@ -7,7 +7,7 @@
 namespace braid::passes {
 
 // `forward` is a forward graph in train form, of one model. Slots keep their
-// ids.
+// ids. Throws when an output is made of statistics of the batch.
 Graph eval_form(const OpTable& ops, const Graph& forward);
 
 }  // namespace braid::passes

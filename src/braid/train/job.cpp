@@ -1,6 +1,7 @@
 #include "braid/train/job.h"
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "braid/base/error.h"
@@ -12,6 +13,15 @@ JobConfig resolved(JobConfig config) {
   config.validate();
   resolve_data_paths(config);
   return config;
+}
+
+int64_t steps_of(const JobConfig& config, int64_t per_epoch) {
+  if (config.steps) return *config.steps;
+  int64_t epochs = config.epochs.value_or(0);
+  int64_t most = std::numeric_limits<int64_t>::max() / per_epoch;
+  if (epochs <= most) return epochs * per_epoch;
+  fail_usage("[job] expected at most {} epochs of {} steps, got {}", most,
+             per_epoch, epochs);
 }
 
 // A graph for another number of rows than that of a full batch, which a file
@@ -50,8 +60,7 @@ void Job::count_steps() {
   int64_t full = size / batch, rest = size % batch;
   if (config_.drop_last) rest = 0;
   steps_per_epoch_ = full + (rest > 0 ? 1 : 0);
-  num_steps_ =
-      config_.steps.value_or(config_.epochs.value_or(0) * steps_per_epoch_);
+  num_steps_ = steps_of(config_, steps_per_epoch_);
   if (num_steps_ > full) rest_rows_ = rest;
   if (!has_eval()) return;
   int64_t eval_size = data_.eval->size();

@@ -96,17 +96,18 @@ void check_inputs(const JobData& data) {
 }
 
 // Why a field cannot be that input; empty when it can.
-std::string problem_of(const data::Field& field, const Value& value,
+std::string problem_of(const JobData& data, size_t number, const Value& value,
                        int64_t rows, const IndexRange* range) {
+  const data::Field& field = data.train->fields()[number];
   ValueType type{field.dtype, field.shape};
   type.shape.insert(type.shape.begin(), rows);
   if (type != value.type) {
     return fmt::format("is {}, the field '{}' gives {}", type_text(value.type),
                        field.name, type_text(type));
   }
-  if (range && field.classes > range->size) {
+  if (range && data.classes(number) > range->size) {
     return fmt::format("takes {} classes, the field '{}' has {}", range->size,
-                       field.name, field.classes);
+                       field.name, data.classes(number));
   }
   return {};
 }
@@ -123,6 +124,11 @@ std::optional<size_t> JobData::field_of(const std::string& name) const {
     if (argument(train->fields()[i].name) == name) return i;
   }
   return std::nullopt;
+}
+
+int64_t JobData::classes(size_t field) const {
+  int64_t count = train->fields()[field].classes;
+  return eval ? std::max(count, eval->fields()[field].classes) : count;
 }
 
 JobData open_data(const JobConfig& config) {
@@ -177,7 +183,7 @@ void check_arguments(const JobData& data, const Graph& forward, int64_t rows,
     auto range = ranges.find(value.name);
     std::string problem =
         !field ? fmt::format("{} has no field", type_text(value.type))
-               : problem_of(data.train->fields()[*field], value, rows,
+               : problem_of(data, *field, value, rows,
                             range == ranges.end() ? nullptr : &range->second);
     if (problem.empty()) continue;
     problems += fmt::format("\n  argument '{}' {}", value.name, problem);

@@ -19,6 +19,8 @@ struct JobData {
   // The model's argument that a field feeds, and the other way round.
   std::string argument(const std::string& field) const;
   std::optional<size_t> field_of(const std::string& argument) const;
+  // Classes of a field, in training or evaluation; 0: not known.
+  int64_t classes(size_t field) const;
 
   std::map<std::string, std::string> inputs;  // field -> argument, as given
 };

@@ -23,8 +23,10 @@ void add_problems(const JobConfig& job, const config::Node& root,
   }
 }
 
+// Options that no file gave have no folder.
 fs::path absolute_path(const std::string& text, const fs::path& folder) {
-  return text.empty() ? fs::path() : (folder / text).lexically_normal();
+  if (text.empty()) return {};
+  return fs::absolute(folder / text).lexically_normal();
 }
 
 // "x=images.npy" -> "x=/data/images.npy"

@@ -53,8 +53,9 @@ NetworkConfig single_network(const JobConfig& job) {
 
 std::map<std::string, int64_t> argument_classes(const JobData& data) {
   std::map<std::string, int64_t> classes;
-  for (const data::Field& field : data.train->fields()) {
-    if (field.classes > 0) classes[data.argument(field.name)] = field.classes;
+  for (size_t i = 0; i < data.train->fields().size(); ++i) {
+    const std::string& field = data.train->fields()[i].name;
+    if (data.classes(i) > 0) classes[data.argument(field)] = data.classes(i);
   }
   return classes;
 }

@@ -2,7 +2,9 @@
 
 #include "braid/base/config/page.h"
 #include "braid/base/error.h"
+#include "braid/ops/named_losses.h"
 #include "braid/train/job_config.h"
+#include "braid/train/metrics.h"
 
 namespace braid::train {
 namespace {
@@ -81,12 +83,46 @@ constexpr const char* kTable =
     "`N` stands for a number from 0, `NAME`, `OPTION`, `VALUE` and `PATTERN` "
     "for names.\n\n";
 
+constexpr const char* kLosses =
+    "\n## Losses\n\n"
+    "What `loss` may be, and what the losses of phases may call: "
+    "`cross_entropy(label_smoothing=0.1)`, in phases `huber(f(x), y, "
+    "delta=2)`. Classes lie in dimension 1 of the scores, as in PyTorch, or in "
+    "the last one. Losses of phases may also use `detach(x)`, `mean(x)`, `+`, "
+    "`-`, `*`, brackets and numbers.\n\n"
+    "| Loss | Compares with | |\n| --- | --- | --- |\n";
+
+constexpr const char* kMetrics =
+    "\n## Metrics\n\n"
+    "What `eval.metrics` may name; any other name is an output of the model, "
+    "one number, weighed by the rows of its batch.\n\n"
+    "| Metric | |\n| --- | --- |\n";
+
+std::string losses_table() {
+  std::string text = kLosses;
+  for (const LossKind& kind : loss_kinds()) {
+    text +=
+        fmt::format("| `{}` | {} | {} |\n", signature_text(kind),
+                    kind.takes_classes ? "classes" : "numbers", kind.summary);
+  }
+  return text;
+}
+
+std::string metrics_table() {
+  std::string text = kMetrics;
+  for (const MetricKind& kind : metric_kinds()) {
+    text += fmt::format("| `{}` | {} |\n", kind.name, kind.summary);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string job_page() {
-  return fmt::format("{}{}{}{}{}{}", kIntro, kExample, kRules, kNetworks,
+  return fmt::format("{}{}{}{}{}{}{}{}", kIntro, kExample, kRules, kNetworks,
                      kTable,
-                     config::markdown_table(config::rows_of<JobConfig>()));
+                     config::markdown_table(config::rows_of<JobConfig>()),
+                     losses_table(), metrics_table());
 }
 
 std::string job_help() {

@@ -3,12 +3,13 @@
 #include <cctype>
 #include <set>
 
-#include "braid/base/call_text.h"
 #include "braid/base/error.h"
 #include "braid/base/text.h"
 #include "braid/graph/init.h"
+#include "braid/ops/named_losses.h"
 #include "braid/passes/schedule.h"
 #include "braid/train/job_optimizer.h"
+#include "braid/train/loss_expression.h"
 
 namespace braid::train {
 namespace {
@@ -98,7 +99,7 @@ class Checker {
       add("model", "is missing", "write model: lenet; docs/models.md has all");
     }
     if (!job_.loss.empty()) {
-      gather("loss", [&] { parse_call(job_.loss, "[loss]"); });
+      gather("loss", [&] { parse_loss(job_.loss); });
     }
     check_network("", {.model = job_.model,
                        .optimizer = job_.optimizer,
@@ -161,7 +162,11 @@ class Checker {
     for (size_t i = 0; i < job_.phases.size(); ++i) {
       const PhaseConfig& phase = job_.phases[i];
       std::string key = fmt::format("phases.{}", i);
-      if (phase.loss.empty()) add(key + ".loss", "is missing");
+      if (phase.loss.empty()) {
+        add(key + ".loss", "is missing");
+      } else {
+        gather(key + ".loss", [&] { parse_expression(phase.loss); });
+      }
       check_learns(key + ".learns", phase.learns);
     }
   }

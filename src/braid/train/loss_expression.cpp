@@ -13,7 +13,14 @@ namespace {
 
 using Kind = Expression::Kind;
 
-constexpr int kDeepest = 32;
+// Trees are walked by recursion: they are as deep as brackets and as sums are
+// long.
+constexpr int kDeepest = 32, kMostPairs = 256;
+
+double count(Kind kind, double a, double b) {
+  if (kind == Kind::kMultiply) return a * b;
+  return kind == Kind::kAdd ? a + b : a - b;
+}
 
 class Parser {
  public:
@@ -21,7 +28,8 @@ class Parser {
 
   Expression parse() {
     Expression result = sum();
-    if (peek() != '\0') fail("expected an operator");
+    peek();
+    if (at_ < text_.size()) fail("expected an operator");
     return result;
   }
 
@@ -44,8 +52,12 @@ class Parser {
     return true;
   }
 
-  Expression sum() {
+  void go_deeper() {
     if (++depth_ > kDeepest) fail("too deep");
+  }
+
+  Expression sum() {
+    go_deeper();
     Expression left = product();
     for (;;) {
       Kind kind = peek() == '+' ? Kind::kAdd : Kind::kSubtract;
@@ -64,28 +76,51 @@ class Parser {
     return left;
   }
 
-  static Expression pair(Kind kind, Expression left, Expression right) {
+  // Numbers alone are counted at once.
+  Expression pair(Kind kind, Expression left, Expression right) {
+    if (++pairs_ > kMostPairs) fail("too long");
+    if (left.kind == Kind::kNumber && right.kind == Kind::kNumber) {
+      return number_of(count(kind, left.number, right.number));
+    }
     Expression result{.kind = kind};
     result.arguments = {std::move(left), std::move(right)};
     result.keywords = {"", ""};
     return result;
   }
 
+  static Expression number_of(double value) {
+    Expression result;
+    result.number = value;
+    return result;
+  }
+
+  static bool begins_word(char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
+  }
+
+  static bool begins_number(char c) {
+    return std::isdigit(static_cast<unsigned char>(c)) || c == '.';
+  }
+
   Expression factor() {
     char c = peek();
+    if (take('-')) return negated();
     if (take('(')) {
       Expression inner = sum();
       if (!take(')')) fail("expected ')'");
       return inner;
     }
-    bool is_number =
-        std::isdigit(static_cast<unsigned char>(c)) || c == '.' || c == '-';
-    if (is_number) return number();
-    if (!std::isalpha(static_cast<unsigned char>(c)) && c != '_') {
-      fail("expected a name or a number");
-    }
+    if (begins_number(c)) return number();
+    if (!begins_word(c)) fail("expected a name or a number");
     Expression result{.kind = Kind::kName, .name = word()};
     if (take('(')) arguments(result);
+    return result;
+  }
+
+  Expression negated() {
+    go_deeper();
+    Expression result = pair(Kind::kMultiply, number_of(-1), factor());
+    --depth_;
     return result;
   }
 
@@ -114,7 +149,7 @@ class Parser {
     do {
       size_t before = at_;
       std::string keyword;
-      if (std::isalpha(static_cast<unsigned char>(peek()))) {
+      if (begins_word(peek())) {
         keyword = word();
         if (!take('=')) {
           keyword.clear();
@@ -129,7 +164,7 @@ class Parser {
 
   std::string_view text_;
   size_t at_ = 0;
-  int depth_ = 0;
+  int depth_ = 0, pairs_ = 0;
 };
 
 template <class Visit>
@@ -146,8 +181,11 @@ Var build_loss(const Expression& e, const ExpressionContext& c) {
   for (size_t i = 0; i < e.arguments.size(); ++i) {
     if (e.keywords[i].empty()) {
       operands.push_back(&e.arguments[i]);
-    } else {
+    } else if (e.arguments[i].kind == Kind::kNumber) {
       call.values.push_back({e.keywords[i], {e.arguments[i].number}, false});
+    } else {
+      fail_usage("[loss] {}: '{}' is a number, got an expression", e.name,
+                 e.keywords[i]);
     }
   }
   NamedLossCall loss = parse_loss(call_text(call));
@@ -173,19 +211,30 @@ Var build_call(const Expression& e, const ExpressionContext& c) {
   }
   if (c.is_network(e.name)) return c.call(e.name, arguments, e.keywords);
   if (arguments.size() != 1) fail_usage("[loss] {} takes one value", e.name);
+  if (!e.keywords[0].empty()) {
+    fail_usage("[loss] {} has no value '{}'", e.name, e.keywords[0]);
+  }
   Var x = arguments[0];
   return e.name == "detach" ? detach(x) : mean(reshape(x, {-1}), {0});
 }
 
+// A number and a value.
+Var build_scaled(Kind kind, double number, Var x) {
+  if (kind == Kind::kMultiply) return mul_scalar(x, number);
+  return add_scalar(kind == Kind::kAdd ? x : mul_scalar(x, -1), number);
+}
+
 Var build_pair(const Expression& e, const ExpressionContext& c) {
   const Expression &a = e.arguments[0], &b = e.arguments[1];
-  if (e.kind == Kind::kMultiply && a.kind == Kind::kNumber) {
-    return mul_scalar(build_expression(b, c), a.number);
+  if (a.kind == Kind::kNumber) {
+    return build_scaled(e.kind, a.number, build_expression(b, c));
   }
-  if (e.kind == Kind::kMultiply && b.kind == Kind::kNumber) {
-    return mul_scalar(build_expression(a, c), b.number);
+  Var left = build_expression(a, c);
+  if (b.kind == Kind::kNumber && e.kind == Kind::kSubtract) {
+    return add_scalar(left, -b.number);
   }
-  Var left = build_expression(a, c), right = build_expression(b, c);
+  if (b.kind == Kind::kNumber) return build_scaled(e.kind, b.number, left);
+  Var right = build_expression(b, c);
   if (e.kind == Kind::kAdd) return add(left, right);
   return e.kind == Kind::kSubtract ? sub(left, right) : mul(left, right);
 }

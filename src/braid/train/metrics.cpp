@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "braid/base/error.h"
+#include "braid/base/text.h"
 #include "braid/ops/functions.h"
 #include "braid/train/index_ranges.h"
 
@@ -53,11 +54,12 @@ Var total(Var flags) {
   return reshape(sum(cast(reshape(flags, {-1}), DType::kFloat64), {0}), {});
 }
 
-// How many scores of a row are above that of its target.
+// How many scores of a row are above that of its target. A score that is no
+// number is above all others, and all are above it.
 Var rank_of_target(const ClassScores& c, Var known) {
   Var place = unsqueeze(where(known, c.target, Number(int64_t{0})), -1);
   Var own = gather(c.scores, -1, place);
-  Var above = cast(gt(c.scores, own), DType::kInt64);
+  Var above = cast(logical_not(le(c.scores, own)), DType::kInt64);
   return sum(above, {above.rank() - 1});
 }
 
@@ -79,6 +81,14 @@ void add_class_outputs(Graph& eval, const std::vector<std::string>& names) {
     Var near = lt_scalar(rank_of_target(c, known), Number(kTop));
     eval.add_output(kCorrect5, total(logical_and(known, near)).id);
   }
+}
+
+[[noreturn]] void fail_unknown(const Graph& eval, const std::string& name) {
+  std::vector<std::string> known;
+  for (const MetricKind& kind : metric_kinds()) known.push_back(kind.name);
+  for (const Output& output : eval.outputs()) known.push_back(output.name);
+  fail_usage("[metrics] the model has no output '{}'\nHINT: did you mean '{}'?",
+             name, nearest_name(name, known));
 }
 
 double number_of(const runtime::Executor& executor, const std::string& name) {
@@ -135,7 +145,9 @@ void add_metric_outputs(Graph& eval, const std::vector<std::string>& names) {
     add_class_outputs(eval, names);
   }
   for (const std::string& name : metric_outputs(names)) {
-    const ValueType& type = eval.value(eval.find_output(name)).type;
+    ValueId output = eval.find_output(name);
+    if (output == kNone) fail_unknown(eval, name);
+    const ValueType& type = eval.value(output).type;
     bool fits =
         num_elements(type.shape) == 1 &&
         (type.dtype == DType::kFloat32 || type.dtype == DType::kFloat64);

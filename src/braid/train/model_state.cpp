@@ -81,6 +81,10 @@ bool is_of_model(const Slot& slot) {
   return slot.role == Role::kParameter || slot.role == Role::kBuffer;
 }
 
+bool is_saved(const Slot& slot) {
+  return slot.role != Role::kGradient && slot.role != Role::kConstant;
+}
+
 InitFile::InitFile(const std::filesystem::path& path)
     : name_(path.string()), file_(io::SafetensorsFile::open(path)) {}
 

@@ -18,6 +18,10 @@ using io::TensorList;
 // Whether a slot is part of a PyTorch state dict.
 bool is_of_model(const Slot& slot);
 
+// Whether a checkpoint keeps a slot: gradients of micro-batches are written
+// anew by every step, constants come with the model.
+bool is_saved(const Slot& slot);
+
 // A file of initial parameters and buffers, with the name it has in errors.
 class InitFile {
  public:

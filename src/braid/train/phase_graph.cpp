@@ -60,7 +60,9 @@ class PhaseBuilder {
       }
       const std::string& to =
           keywords[i].empty() ? network.names[i] : keywords[i];
-      bound[to] = arguments[i].id;
+      if (!bound.emplace(to, arguments[i].id).second) {
+        fail_usage("[loss] {} gets the input '{}' twice", name, to);
+      }
       types[to] = arguments[i].type();
     }
     Graph graph = network.build(types);

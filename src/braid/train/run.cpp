@@ -49,13 +49,12 @@ void Run::step() {
     batch = loader_->next();
   }
   for (size_t i = 0; i < phases_.size(); ++i) {
-    if (record_.step % job_.model().phases()[i].every == 0) {
-      run_phase(i, *batch);
-    }
+    if (record_.step % job_.model().phases()[i].every != 0) continue;
+    run_phase(i, *batch);
+    check_finite(i);
   }
   ++record_.step;
   record_.position = batch->next;
-  check_finite();
   report(*batch);
 }
 
@@ -72,27 +71,29 @@ void Run::run_phase(size_t phase, const data::Batch& batch) {
       [&](int64_t micro, ValueId input) { return feed.at(micro, input); });
   if (p.rates) p.rates->after_step(executor.losses());
   p.loss = executor.losses().at(0);
+  if (!std::isfinite(p.loss)) return;
   record_.loss_sums[phase] += p.loss;
   ++record_.loss_counts[phase];
 }
 
-// With on_nan: skip the step has left everything as it was.
-void Run::check_finite() {
-  for (const PhaseRun& phase : phases_) {
-    if (std::isfinite(phase.loss)) continue;
-    if (job_.config().on_nan == "skip") {
-      say(fmt::format("step {}: the loss is {}, the step was skipped",
-                      record_.step, phase.loss));
-      continue;
-    }
-    if (files_) files_->checkpoints().finish();
-    fail_world(
-        "[train] the loss is {} at step {}; {}\n"
-        "HINT: lower the learning rate, clip gradients, or set 'on_nan: skip'",
-        phase.loss, record_.step,
-        saved_step_ > 0 ? fmt::format("step {} is saved", saved_step_)
-                        : "nothing was saved yet");
+// With on_nan: skip the phase has left weights and their update's state as
+// they were.
+void Run::check_finite(size_t phase) {
+  double loss = phases_[phase].loss;
+  int64_t step = record_.step + 1;
+  if (std::isfinite(loss)) return;
+  if (job_.config().on_nan == "skip") {
+    say(fmt::format("step {}: the loss is {}, the step was skipped", step,
+                    loss));
+    return;
   }
+  if (files_) files_->checkpoints().finish();
+  fail_world(
+      "[train] the loss is {} at step {}; {}\n"
+      "HINT: lower the learning rate, clip gradients, or set 'on_nan: skip'",
+      loss, step,
+      saved_step_ > 0 ? fmt::format("step {} is saved", saved_step_)
+                      : "nothing was saved yet");
 }
 
 void Run::report(const data::Batch& batch) {

@@ -16,7 +16,7 @@
 namespace braid::train {
 
 struct RunOptions {
-  std::filesystem::path out;  // of a run that was created; empty: no files
+  std::filesystem::path out = {};  // of a run that was created; empty: no files
   std::function<bool()> stop = {};  // asked after every step
   Listener* listener = nullptr;
   std::filesystem::path trace = {};  // a file for Perfetto; empty: none
@@ -62,7 +62,7 @@ class Run {
   void start_or_restore();
   void step();
   void run_phase(size_t phase, const data::Batch& batch);
-  void check_finite();
+  void check_finite(size_t phase);
   void report(const data::Batch& batch);
   void log_losses();
   void evaluate();

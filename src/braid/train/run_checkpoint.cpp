@@ -10,12 +10,7 @@ namespace {
 
 constexpr const char* kStateFile = "state";
 
-// Gradients of micro-batches are written anew by every step; constants come
-// with the model.
-bool is_rest(const Slot& slot) {
-  return !is_of_model(slot) && slot.role != Role::kGradient &&
-         slot.role != Role::kConstant;
-}
+bool is_rest(const Slot& slot) { return !is_of_model(slot) && is_saved(slot); }
 
 void restore_slot(const io::SafetensorsFile& file, const std::string& name,
                   runtime::State& state, SlotId id,

@@ -22,19 +22,31 @@ Best read_best(const Json& json) {
   return best;
 }
 
-// JSON has no numbers that are not finite.
+// JSON has no numbers that are not finite: they are texts, as "-inf".
 Json sums_json(const std::vector<double>& sums) {
   Json list = Json::array();
-  for (double sum : sums)
-    list.push_back(std::isfinite(sum) ? Json(sum) : Json());
+  for (double sum : sums) {
+    list.push_back(std::isfinite(sum) ? Json(sum) : Json(fmt::to_string(sum)));
+  }
   return list;
 }
 
+double read_sum(const Json& sum) {
+  if (sum.is_number()) return sum;
+  auto text = sum.get<std::string>();
+  if (text == "inf") return INFINITY;
+  if (text == "-inf") return -INFINITY;
+  if (text.ends_with("nan")) return NAN;
+  fail_world("[resume] expected a number in the record of the run, got '{}'",
+             text);
+}
+
 std::vector<double> read_sums(const Json& list) {
-  std::vector<double> sums;
-  for (const Json& sum : list) {
-    sums.push_back(sum.is_null() ? NAN : sum.get<double>());
+  if (!list.is_array()) {
+    fail_world("[resume] expected a list of numbers in the record of the run");
   }
+  std::vector<double> sums;
+  for (const Json& sum : list) sums.push_back(read_sum(sum));
   return sums;
 }
 
