@@ -123,6 +123,40 @@ TEST(JobHooks, ARunMinimisesTheLoss) {
   EXPECT_LT(run.evaluation().at(0).second, 1);
 }
 
+// Pairs of four numbers; the second half is twice the first.
+class Doubles : public data::Dataset {
+ public:
+  Doubles()
+      : Dataset("doubles",
+                {{"x", DType::kFloat32, {4}}, {"y", DType::kFloat32, {4}}}, 8) {
+  }
+  void read(int64_t index, const data::Draw&,
+            std::span<std::byte* const> out) const override {
+    for (size_t i = 0; i < 4; ++i) {
+      float x = static_cast<float>(index % 3) - static_cast<float>(i) / 4;
+      float y = 2 * x;
+      std::memcpy(out[0] + i * sizeof x, &x, sizeof x);
+      std::memcpy(out[1] + i * sizeof y, &y, sizeof y);
+    }
+  }
+};
+
+// The file has no input "y": the field becomes one.
+TEST(JobHooks, AnExportedModelLearnsFromAnyOfItsOutputs) {
+  JobConfig config = small_job();
+  config.model = BRAID_SOURCE_DIR "/tests/io/fixtures/dynamic_213.pt2";
+  config.output = "1";
+  config.steps = 400;
+  config.optimizer.values = {{"lr", "1e-2"}};
+  auto doubles = std::make_shared<Doubles>();
+  auto loss = [](Var y, Var target) { return mse_loss(y, target); };
+  Job job(machine(), config, {.loss = loss, .train = doubles, .eval = doubles});
+  train::Run run(job, {});
+  run.run();
+  EXPECT_LT(run.evaluation().at(0).second, 0.1);
+  EXPECT_GT(run.evaluation().at(0).second, 0);
+}
+
 TEST(JobHooks, WithoutEvalDataNothingIsEvaluated) {
   Job job(machine(), small_job(), {.train = std::make_shared<Ramp>(12)});
   EXPECT_FALSE(job.has_eval());
