@@ -16,7 +16,7 @@
 namespace braid::train {
 
 struct RunOptions {
-  std::filesystem::path out;  // of a run that was created; empty: no files
+  std::filesystem::path out = {};  // of a run that was created; empty: no files
   std::function<bool()> stop = {};  // asked after every step
   Listener* listener = nullptr;
   std::filesystem::path trace = {};  // a file for Perfetto; empty: none
