@@ -11,6 +11,7 @@ foreach(source IN LISTS sources)
   else()
     set(target bench_${name})
     add_executable(${target} "${source}")
+    target_link_libraries(${target} PRIVATE braid_cli)
   endif()
   target_link_libraries(${target} PRIVATE
     braid_kernels braid_warnings $<TARGET_NAME_IF_EXISTS:benchmark::benchmark>)

@@ -1,4 +1,5 @@
-# Libraries from the system; each has a Debian package (scripts/setup.sh).
+# Libraries from the system; each has a Debian package (scripts/setup.sh). Also
+# read by programs that use an installed Braid.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
@@ -7,9 +8,6 @@ find_package(yaml-cpp REQUIRED)
 # yaml-cpp 0.8 renamed its target.
 if(NOT TARGET yaml-cpp::yaml-cpp)
   add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
-endif()
-if(BRAID_TORCH)
-  find_package(CLI11 REQUIRED)
 endif()
 # Pictures are decoded where these are.
 find_package(PNG QUIET)

@@ -9,8 +9,11 @@ set(braid_layers base graph ops passes models plan schedule balance runtime io t
 
 # The external libraries every layer may use.
 add_library(braid_common INTERFACE)
+target_compile_features(braid_common INTERFACE cxx_std_20)
 target_include_directories(braid_common INTERFACE
-  "${CMAKE_SOURCE_DIR}/src" "${CMAKE_BINARY_DIR}/generated")
+  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>"
+  "$<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(braid_common INTERFACE
   fmt::fmt spdlog::spdlog yaml-cpp::yaml-cpp nlohmann_json::nlohmann_json Threads::Threads)
 
@@ -22,8 +25,12 @@ else()
   set(braid_other_pictures pictures)
 endif()
 
-# braid_top is the highest layer made so far.
+# Flags for our own sources are nothing to those who use what is installed.
+set(braid_own $<BUILD_INTERFACE:braid_warnings>)
+
+# braid_top is the highest layer made so far; braid_libraries are all.
 set(braid_top braid_common)
+set(braid_libraries braid_common)
 foreach(layer IN LISTS braid_layers)
   if(layer STREQUAL "runtime") # its folders are libraries of their own
     file(GLOB sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp")
@@ -35,11 +42,12 @@ foreach(layer IN LISTS braid_layers)
   endif()
   if(sources)
     add_library(braid_${layer} STATIC ${sources})
-    target_link_libraries(braid_${layer} PUBLIC ${braid_top} PRIVATE braid_warnings)
+    target_link_libraries(braid_${layer} PUBLIC ${braid_top} PRIVATE ${braid_own})
     if(layer STREQUAL "io")
       target_link_libraries(braid_io PRIVATE ${braid_picture_libraries})
     endif()
     set(braid_top braid_${layer})
+    list(APPEND braid_libraries ${braid_top})
   endif()
 endforeach()
 
@@ -70,7 +78,7 @@ set(kernel_sources ${table_sources} ${cpu_sources} ${torch_sources} ${device_sou
                    ${cu_sources})
 if(kernel_sources)
   add_library(braid_kernels STATIC ${kernel_sources} ${braid_loop_objects})
-  target_link_libraries(braid_kernels PUBLIC ${braid_top} braid_torch PRIVATE braid_warnings)
+  target_link_libraries(braid_kernels PUBLIC ${braid_top} braid_torch PRIVATE ${braid_own})
   add_custom_command(TARGET braid_kernels POST_BUILD
     COMMAND "${braid_python}" "${CMAKE_SOURCE_DIR}/scripts/check_loops.py"
             "${CMAKE_NM}" ${braid_loop_check}
@@ -79,11 +87,20 @@ if(kernel_sources)
     "$<$<COMPILE_LANGUAGE:CXX>:<ATen/ATen.h$<ANGLE-R>>"
     "$<$<COMPILE_LANGUAGE:CXX>:<ATen/Parallel.h$<ANGLE-R>>")
   set(braid_top braid_kernels)
+  list(APPEND braid_libraries ${braid_top})
 endif()
+
+# What programs link: everything but the command line.
+add_library(braid_all INTERFACE)
+target_link_libraries(braid_all INTERFACE ${braid_top})
+set_target_properties(braid_all PROPERTIES EXPORT_NAME braid)
+add_library(braid::braid ALIAS braid_all)
+list(APPEND braid_libraries braid_all)
 
 # The command line: a library, so that its parts can be tested, and a main.
 file(GLOB sources CONFIGURE_DEPENDS "${braid_src}/cli/*.cpp")
 list(REMOVE_ITEM sources "${braid_src}/cli/main.cpp")
+find_package(CLI11 REQUIRED)
 if(sources)
   add_library(braid_cli STATIC ${sources})
   target_link_libraries(braid_cli PUBLIC ${braid_top} CLI11::CLI11 PRIVATE braid_warnings)

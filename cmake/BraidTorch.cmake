@@ -1,27 +1,29 @@
 # The libtorch inside a pip wheel, as imported targets:
 #   braid_torch   headers, c10, torch_cpu and, for a CUDA wheel, torch_cuda
 # find_package(Torch) is not used: on a CUDA wheel it demands a CUDA toolkit
-# even for host-only code.
-# Sets BRAID_HAS_CUDA (the wheel has CUDA and nvcc was found).
+# even for host-only code. Also read by programs that use an installed Braid:
+# find_torch.py then lies beside this file.
 
 set(braid_torch_min_version 2.11)
 
 if(BRAID_PYTHON)
   set(braid_python "${BRAID_PYTHON}")
-elseif(EXISTS "${CMAKE_SOURCE_DIR}/.venv/bin/python")
-  set(braid_python "${CMAKE_SOURCE_DIR}/.venv/bin/python")
+elseif(EXISTS "${CMAKE_CURRENT_LIST_DIR}/../.venv/bin/python")
+  set(braid_python "${CMAKE_CURRENT_LIST_DIR}/../.venv/bin/python")
 else()
   set(braid_python python3)
 endif()
+find_file(braid_find_torch find_torch.py REQUIRED NO_CACHE NO_DEFAULT_PATH
+          PATHS "${CMAKE_CURRENT_LIST_DIR}" "${CMAKE_CURRENT_LIST_DIR}/../scripts")
 # Answers without importing torch, which would take seconds.
 execute_process(
-  COMMAND "${braid_python}" "${CMAKE_SOURCE_DIR}/scripts/find_torch.py"
-          --minimum ${braid_torch_min_version}
+  COMMAND "${braid_python}" "${braid_find_torch}" --minimum ${braid_torch_min_version}
   OUTPUT_VARIABLE braid_torch_answer RESULT_VARIABLE braid_torch_status
   ERROR_VARIABLE braid_torch_error OUTPUT_STRIP_TRAILING_WHITESPACE)
 if(NOT braid_torch_status EQUAL 0)
   message(FATAL_ERROR "No usable torch in '${braid_python}'.\n${braid_torch_error}"
-          "HINT: run 'make setup', or pass PYTHON=... of an environment that has torch.")
+          "HINT: run 'make setup', or name a Python that has torch: PYTHON=... with make,\n"
+          "      -DBRAID_PYTHON=... with cmake.")
 endif()
 set(braid_nvidia_dirs ${braid_torch_answer})
 list(POP_FRONT braid_nvidia_dirs BRAID_TORCH_DIR BRAID_TORCH_VERSION braid_torch_cuda)
@@ -37,7 +39,7 @@ function(braid_import_torch_library name)
   target_link_libraries(braid_torch INTERFACE braid_torch::${name})
 endfunction()
 
-add_library(braid_torch INTERFACE)
+add_library(braid_torch INTERFACE IMPORTED)
 target_include_directories(braid_torch SYSTEM INTERFACE
   "${BRAID_TORCH_DIR}/include" "${BRAID_TORCH_DIR}/include/torch/csrc/api/include")
 # torch's headers bring an fmt of their own, found before the system's; taken as
@@ -58,28 +60,8 @@ if(braid_openmp)
   target_link_libraries(braid_torch INTERFACE "${braid_openmp}")
 endif()
 
-set(BRAID_HAS_CUDA OFF)
-file(GLOB braid_cuda_sources CONFIGURE_DEPENDS
-     "${CMAKE_SOURCE_DIR}/src/braid/runtime/kernels/cuda/*.cu"
-     "${CMAKE_SOURCE_DIR}/src/braid/runtime/kernels/cuda/*.cpp")
-if(BRAID_CUDA AND braid_cuda_sources AND NOT braid_torch_cuda STREQUAL "none")
-  set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "GPU architectures to build for")
-  include(CheckLanguage)
-  check_language(CUDA)
-  if(CMAKE_CUDA_COMPILER)
-    set(BRAID_HAS_CUDA ON)
-  endif()
-endif()
-if(BRAID_HAS_CUDA)
-  set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -lineinfo -DNDEBUG")
-  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
-  enable_language(CUDA)
-  # CMake 3.25 does not know that nvcc has C++20.
-  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
-    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
-    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
-  endif()
-  find_package(CUDAToolkit REQUIRED)
+# What a CUDA wheel has besides. Needs the CUDA toolkit.
+function(braid_add_torch_cuda)
   braid_import_torch_library(c10_cuda)
   braid_import_torch_library(torch_cuda)
   target_link_libraries(braid_torch INTERFACE CUDA::cudart)
@@ -89,5 +71,4 @@ if(BRAID_HAS_CUDA)
       "$<$<COMPILE_LANGUAGE:CXX>:${dir}/include>")
     target_link_options(braid_torch INTERFACE "-Wl,-rpath,${dir}/lib")
   endforeach()
-endif()
-message(STATUS "CUDA kernels: ${BRAID_HAS_CUDA}")
+endfunction()

@@ -63,6 +63,20 @@ TEST(Display, SaysAnEvaluationOnceInAFile) {
   EXPECT_EQ(text.find("eval"), text.rfind("eval"));
 }
 
+// The step before the evaluation may have been the last, and shown.
+TEST(Display, SaysAStepOnceInAFile) {
+  File file(std::tmpfile(), std::fclose);
+  Display display(file.get());
+  DisplayState state = state_of(9);
+  display.update(state);
+  state.evaluation = "accuracy 0.5";
+  display.update(state);
+  display.finish();
+  std::string text = content_of(file.get());
+  EXPECT_EQ(text.find("step "), text.rfind("step ")) << text;
+  EXPECT_TRUE(text.ends_with("\neval  accuracy 0.5\n")) << text;
+}
+
 TEST(Display, QuietWritesTheLastLineOnly) {
   File file(std::tmpfile(), std::fclose);
   Display display(file.get(), {.quiet = true});

@@ -18,6 +18,7 @@ GOOD = {
     "runtime/kernels/cuda/stream.cpp": "#include <c10/cuda/CUDAStream.h>",
     "runtime/kernels/cuda/adam.cu": '#include "braid/base/shape.h"',
     "cli/main.cpp": '#include "braid/runtime/tensor.h"',
+    "braid.h": '#include "braid/runtime/tensor.h"',
 }
 
 
@@ -35,6 +36,10 @@ def test_good_tree_passes(tmp_path):
 
 
 BAD = {
+    "the umbrella header inside of the library": (
+        {"cli/main.cpp": '#include "braid/braid.h"'},
+        "includes braid/braid.h, which is in no layer",
+    ),
     "upward include": (
         {"base/shape.cpp": '#include "braid/graph/graph.h"'},
         "'base' must not include braid/graph/graph.h",

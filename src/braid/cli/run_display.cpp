@@ -6,12 +6,6 @@
 
 namespace braid::cli {
 
-std::string grouped(int64_t number) {
-  std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
-}
-
 std::string scalars_text(const io::Scalars& values) {
   std::string text;
   for (const auto& [name, value] : values) {
@@ -23,7 +17,7 @@ std::string scalars_text(const io::Scalars& values) {
 Display& RunDisplay::display(int64_t first_step) {
   if (!display_) {
     display_ = std::make_unique<Display>(
-        stdout, DisplayOptions{.quiet = quiet_, .first_step = first_step});
+        out_, DisplayOptions{.quiet = quiet_, .first_step = first_step});
   }
   return *display_;
 }
@@ -51,9 +45,11 @@ void RunDisplay::on_eval(int64_t step, const io::Scalars& values) {
   if (display_) display_->update(state_);
 }
 
-void RunDisplay::on_message(std::string_view text) {
-  if (quiet_) return;
-  display_ ? display_->message(text) : void(fmt::print("{}\n", text));
+void RunDisplay::on_message(train::LogLevel level, std::string_view text) {
+  if (level > shown_) return;
+  if (display_) return display_->message(text);
+  fmt::print(out_, "{}\n", text);
+  std::fflush(out_);
 }
 
 void RunDisplay::finish() {

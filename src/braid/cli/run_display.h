@@ -1,6 +1,8 @@
 // RunDisplay: a run on the terminal.
 #pragma once
 
+#include <cstdio>
+
 #include "braid/cli/display.h"
 #include "braid/train/listener.h"
 #include "braid/train/run.h"
@@ -9,11 +11,15 @@ namespace braid::cli {
 
 class RunDisplay : public train::Listener {
  public:
-  explicit RunDisplay(bool quiet) : quiet_(quiet) {}
+  // Shows messages up to a level. Borrows the stream.
+  explicit RunDisplay(bool quiet,
+                      train::LogLevel shown = train::LogLevel::kInfo,
+                      std::FILE* out = stdout)
+      : quiet_(quiet), shown_(shown), out_(out) {}
 
   void on_step(const train::StepReport& report) override;
   void on_eval(int64_t step, const io::Scalars& values) override;
-  void on_message(std::string_view text) override;
+  void on_message(train::LogLevel level, std::string_view text) override;
 
   // Ends what is drawn, so that other text may follow.
   void finish();
@@ -24,12 +30,11 @@ class RunDisplay : public train::Listener {
   Display& display(int64_t first_step);
 
   bool quiet_;
+  train::LogLevel shown_;
+  std::FILE* out_;
   std::unique_ptr<Display> display_;  // from the first step on
   DisplayState state_;
 };
-
-// "1,234,567"
-std::string grouped(int64_t number);
 
 // "loss 0.0812  accuracy 0.9734"
 std::string scalars_text(const io::Scalars& values);

@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "braid/base/bytes.h"
 #include "braid/base/error.h"
+#include "braid/cli/log_options.h"
 #include "braid/cli/run_display.h"
 #include "braid/cli/signals.h"
 #include "braid/cli/verb.h"
@@ -20,28 +20,13 @@ struct TrainOptions {
   std::string out;
   std::string trace;
   bool resume = false;
-  bool quiet = false;
+  LogOptions log;
 };
 
 void declare_output(CLI::App& app, TrainOptions& o) {
-  app.add_flag("-q,--quiet", o.quiet, "Only errors and the last line");
+  declare_log_options(app, o.log);
   app.add_option("--trace", o.trace, "Write what was done when, for Perfetto")
       ->type_name("FILE");
-}
-
-void print_start(const train::Job& job, train::Run& run) {
-  std::string limit = job.config().memory_limit
-                          ? " of " + bytes_text(*job.config().memory_limit)
-                          : "";
-  const data::Dataset& data = *job.data().train;
-  fmt::print("data   {} samples of {}{}\n", data.size(), data.name(),
-             job.has_eval()
-                 ? fmt::format(", {} to evaluate", job.data().eval->size())
-                 : "");
-  fmt::print("model  {} parameters · {}{} on {}\n",
-             grouped(run.num_parameters()),
-             bytes_text(run.programs().peak_bytes()), limit, job.device());
-  std::fflush(stdout);
 }
 
 int run_job(const train::JobConfig& config, const TrainOptions& o,
@@ -50,12 +35,11 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
   auto machine = runtime::this_machine();
   train::Job job(*machine, config);
   if (is_new) train::create_run(o.out, job.config());
-  RunDisplay display(o.quiet);
+  RunDisplay display(o.log.quiet, o.log.shown());
   train::Run run(job, {.out = o.out,
                        .stop = stop_requested,
                        .listener = &display,
                        .trace = o.trace});
-  if (!o.quiet) print_start(job, run);
   train::Ending ending = run.run();
   if (ending == train::Ending::kInterrupted) {
     display.finish();

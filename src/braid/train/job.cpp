@@ -9,7 +9,8 @@
 namespace braid::train {
 namespace {
 
-JobConfig resolved(JobConfig config) {
+JobConfig resolved(JobConfig config, const JobHooks& hooks) {
+  config = with_hooks(std::move(config), hooks);
   config.validate();
   resolve_data_paths(config);
   return config;
@@ -40,13 +41,17 @@ void add_rest(int64_t rows, std::string_view way_out, const Build& build) {
 
 }  // namespace
 
-Job::Job(const runtime::Machine& machine, JobConfig config)
+Job::Job(const runtime::Machine& machine, JobConfig config, JobHooks hooks)
     : machine_(machine),
-      config_(resolved(std::move(config))),
-      data_(open_data(config_)),
-      model_(std::make_unique<JobModel>(machine, config_, data_)) {
+      config_(resolved(std::move(config), hooks)),
+      data_(open_data(config_, hooks)),
+      model_(std::make_unique<JobModel>(machine, config_, data_,
+                                        std::move(hooks.loss))) {
   count_steps();
   set_places();
+  std::chrono::duration<double> took =
+      std::chrono::steady_clock::now() - begin_;
+  open_s_ = took.count();
 }
 
 void Job::count_steps() {

@@ -2,6 +2,7 @@
 // be known before it starts.
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "braid/train/job_data.h"
@@ -14,7 +15,7 @@ class Job {
   // Borrows the machine. Blocks while data and models are read. Throws
   // std::invalid_argument for what the user can mend in the job,
   // std::runtime_error for files and devices.
-  Job(const runtime::Machine& machine, JobConfig config);
+  Job(const runtime::Machine& machine, JobConfig config, JobHooks hooks = {});
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
@@ -47,12 +48,16 @@ class Job {
   ProgramOptions program_options() const;
   int threads() const;
   std::string device() const;
-  int64_t limit_bytes() const;  // kNoLimit without one
+  int64_t limit_bytes() const;               // kNoLimit without one
+  double open_s() const { return open_s_; }  // that the constructor took
 
  private:
   void count_steps();
   void set_places();
 
+  std::chrono::steady_clock::time_point begin_ =
+      std::chrono::steady_clock::now();
+  double open_s_ = 0;
   const runtime::Machine& machine_;
   JobConfig config_;
   JobData data_;

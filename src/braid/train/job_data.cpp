@@ -36,9 +36,12 @@ std::optional<std::pair<std::string, std::string>> test_part(
   return std::nullopt;
 }
 
-DatasetPtr open_one(const DataConfig& config, bool augmented, DType dtype) {
+// A dataset of the program, or that of the config.
+DatasetPtr open_one(const DataConfig& config, const DatasetPtr& given,
+                    bool augmented, DType dtype) {
   DatasetPtr dataset =
-      data::open_source(config.source, texts_of(config.options));
+      given ? given
+            : data::open_source(config.source, texts_of(config.options));
   data::Texts changes = texts_of(config.augment);
   if (!augmented) {  // what is evaluated is only brought to the same scale
     changes.erase("crop");
@@ -48,8 +51,12 @@ DatasetPtr open_one(const DataConfig& config, bool augmented, DType dtype) {
   return data::cast_floats(dataset, dtype);
 }
 
-DatasetPtr open_eval(const JobConfig& config, DType dtype) {
-  if (config.eval.data) return open_one(*config.eval.data, false, dtype);
+DatasetPtr open_eval(const JobConfig& config, const JobHooks& hooks,
+                     DType dtype) {
+  if (config.eval.data) {
+    return open_one(*config.eval.data, hooks.eval, false, dtype);
+  }
+  if (hooks.train) return nullptr;
   auto part = test_part(data::find_source(config.data.source));
   if (!part) return nullptr;
   const config::Option* given =
@@ -60,7 +67,7 @@ DatasetPtr open_eval(const JobConfig& config, DType dtype) {
     return option.name == part->first;
   });
   test.options.push_back({part->first, part->second});
-  return open_one(test, false, dtype);
+  return open_one(test, nullptr, false, dtype);
 }
 
 std::string type_text(const ValueType& type) {
@@ -131,14 +138,14 @@ int64_t JobData::classes(size_t field) const {
   return eval ? std::max(count, eval->fields()[field].classes) : count;
 }
 
-JobData open_data(const JobConfig& config) {
+JobData open_data(const JobConfig& config, const JobHooks& hooks) {
   DType dtype = *find_dtype(config.dtype);
-  JobData data{.train = open_one(config.data, true, dtype),
+  JobData data{.train = open_one(config.data, hooks.train, true, dtype),
                .eval = nullptr,
                .inputs = config.inputs};
   check_inputs(data);
   if (!config.phases.empty()) return data;
-  data.eval = open_eval(config, dtype);
+  data.eval = open_eval(config, hooks, dtype);
   if (!data.eval) return data;
   if (config.eval.limit) {
     data.eval = data::first_samples(data.eval, *config.eval.limit);
@@ -150,6 +157,7 @@ JobData open_data(const JobConfig& config) {
 void resolve_data_paths(JobConfig& config) {
   resolve_paths(config, [](const std::string& source, const std::string& name) {
     using Kind = data::Option::Kind;
+    if (source == kCustom) return PathKind::kNone;
     for (const data::Option& option : data::find_source(source).options) {
       if (option.name != name) continue;
       if (option.kind == Kind::kPath) return PathKind::kPath;

@@ -9,6 +9,7 @@
 #include "braid/graph/graph.h"
 #include "braid/io/data/dataset.h"
 #include "braid/train/job_config.h"
+#include "braid/train/job_hooks.h"
 
 namespace braid::train {
 
@@ -26,9 +27,9 @@ struct JobData {
 };
 
 // Opens what the job names; eval data that are not named are the test part of
-// the same source where it has one. Blocking. Throws for whatever is wrong
-// with options or files.
-JobData open_data(const JobConfig& config);
+// the same source where it has one. Datasets of the program count over those.
+// Blocking. Throws for whatever is wrong with options or files.
+JobData open_data(const JobConfig& config, const JobHooks& hooks = {});
 
 // Makes relative paths of data options absolute.
 void resolve_data_paths(JobConfig& config);

@@ -5,10 +5,10 @@
 #include "braid/base/error.h"
 #include "braid/base/text.h"
 #include "braid/graph/init.h"
-#include "braid/ops/functions.h"
 #include "braid/ops/named_losses.h"
 #include "braid/passes/names.h"
 #include "braid/passes/prune.h"
+#include "braid/train/job_loss.h"
 #include "braid/train/job_optimizer.h"
 #include "braid/train/metrics.h"
 #include "braid/train/model_state.h"
@@ -60,26 +60,6 @@ std::map<std::string, int64_t> argument_classes(const JobData& data) {
   return classes;
 }
 
-// Replaces the loss of a built-in model by another of its first output.
-void replace_loss(Graph& graph, const JobConfig& job) {
-  ValueId output = kNone;
-  for (const Output& o : graph.outputs()) {
-    bool fits = job.output.empty() ? o.name != "loss" : o.name == job.output;
-    if (fits && output == kNone) output = o.value;
-  }
-  std::string target = job.target;
-  if (target.empty()) target = graph.value(graph.inputs().back()).name;
-  ValueId input = graph.find_input(target);
-  if (output == kNone || input == kNone) {
-    fail_usage("[loss] '{}' has no {} '{}'", job.model,
-               output == kNone ? "output" : "input",
-               output == kNone ? job.output : target);
-  }
-  graph.set_path("loss");
-  Var loss = parse_loss(job.loss)({&graph, output}, {&graph, input});
-  graph.outputs()[0].value = reshape(loss, {}).id;
-}
-
 void keep_outputs(Graph& graph, const std::vector<std::string>& wanted) {
   std::erase_if(graph.outputs(), [&](const Output& output) {
     return output.name != "loss" &&
@@ -97,8 +77,8 @@ ModelHints hints_for(const JobConfig& job, const std::string& model,
 }  // namespace
 
 JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
-                   const JobData& data)
-    : machine_(machine), config_(config), data_(data) {
+                   const JobData& data, LossFunction loss)
+    : machine_(machine), config_(config), data_(data), loss_(std::move(loss)) {
   add_networks();
   int64_t rows = config.batch_size / config.accumulate;
   for (size_t i = 0; i < phases_.size(); ++i) {
@@ -121,7 +101,8 @@ void JobModel::add_networks() {
                     .inputs = argument_types(
                         data_, config_.batch_size / config_.accumulate),
                     .classes = argument_classes(data_),
-                    .loss = named_loss()});
+                    .loss = named_loss(),
+                    .needs_loss = !loss_});
     networks_[0].contents = model.contents;
     return;
   }
@@ -148,24 +129,36 @@ std::vector<std::string> JobModel::noise_names() const {
   return names;
 }
 
+// Of an exported model it is a field that the forward does not take.
+std::string JobModel::target_name() const {
+  if (!config_.target.empty() || !is_exported()) return config_.target;
+  std::vector<std::string> taken = input_names(machine_, config_.model), free;
+  for (const data::Field& field : data_.train->fields()) {
+    std::string name = data_.argument(field.name);
+    if (std::ranges::find(taken, name) == taken.end()) free.push_back(name);
+  }
+  if (free.size() == 1) return free[0];
+  fail_usage(
+      "[loss] which field is the target of the loss?\n"
+      "HINT: name it, as 'target: y'");
+}
+
 // A .pt2 file gets its loss on import; others have one.
 std::optional<io::pt2::NamedLoss> JobModel::named_loss() const {
-  if (config_.loss.empty() || !config_.model.ends_with(".pt2")) return {};
-  std::string target = config_.target;
-  if (target.empty()) {
-    std::vector<std::string> taken = input_names(machine_, config_.model), free;
-    for (const data::Field& field : data_.train->fields()) {
-      std::string name = data_.argument(field.name);
-      if (std::ranges::find(taken, name) == taken.end()) free.push_back(name);
-    }
-    if (free.size() != 1) {
-      fail_usage(
-          "[loss] which field is the target of the loss?\n"
-          "HINT: name it, as 'target: y'");
-    }
-    target = free[0];
+  if (config_.loss.empty() || loss_ || !is_exported()) return {};
+  return io::pt2::NamedLoss{config_.loss, config_.output, target_name()};
+}
+
+// With the outputs that a loss may be made of.
+Graph JobModel::load_for_loss(ModelHints hints) const {
+  if (!is_exported()) {
+    return load_with_outputs(machine_, config_.model, hints).graph;
   }
-  return io::pt2::NamedLoss{config_.loss, config_.output, target};
+  // An exported model counts its outputs.
+  std::string output = config_.output.empty() ? "0" : config_.output;
+  hints.outputs.insert(hints.outputs.begin(), output);
+  hints.needs_loss = false;
+  return load_model(machine_, config_.model, hints).graph;
 }
 
 Graph JobModel::load_single(int64_t rows, Form form) const {
@@ -178,8 +171,13 @@ Graph JobModel::load_single(int64_t rows, Form form) const {
       form == Form::kEval ? metrics_ : std::vector<std::string>());
   bool replaces = !config_.loss.empty() && !hints.loss;
   if (!replaces) return load_model(machine_, model, hints).graph;
-  Graph graph = load_with_outputs(machine_, model, hints).graph;
-  replace_loss(graph, config_);
+  Graph graph = load_for_loss(hints);
+  replace_loss(graph,
+               {.model = model,
+                .output = config_.output,
+                .target = target_name(),
+                .inputs = hints.inputs},
+               loss_ ? loss_ : LossFunction(parse_loss(config_.loss)));
   keep_outputs(graph, hints.outputs);
   passes::prune(machine_.ops(), graph);
   return graph;

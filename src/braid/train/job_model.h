@@ -8,6 +8,7 @@
 
 #include "braid/runtime/machine.h"
 #include "braid/train/job_data.h"
+#include "braid/train/job_hooks.h"
 #include "braid/train/loss_expression.h"
 #include "braid/train/model_file.h"
 #include "braid/train/programs.h"
@@ -34,10 +35,10 @@ struct JobPhase {
 
 class JobModel {
  public:
-  // Borrows the machine and the data. Builds every graph once, so that what
-  // is wrong shows at once.
+  // Borrows the machine, the config and the data. Builds every graph once, so
+  // that what is wrong shows at once. A `loss` counts over the config's.
   JobModel(const runtime::Machine& machine, const JobConfig& config,
-           const JobData& data);
+           const JobData& data, LossFunction loss = {});
 
   const std::vector<JobNetwork>& networks() const { return networks_; }
   const std::vector<JobPhase>& phases() const { return phases_; }
@@ -55,7 +56,10 @@ class JobModel {
 
  private:
   void add_networks();
+  bool is_exported() const { return config_.model.ends_with(".pt2"); }
   Graph load_single(int64_t rows, Form form) const;
+  Graph load_for_loss(ModelHints hints) const;
+  std::string target_name() const;
   Graph build_phase(const JobPhase& phase, int64_t rows) const;
   void prepare(Graph& forward, const JobNetwork& learner) const;
   std::optional<io::pt2::NamedLoss> named_loss() const;
@@ -63,6 +67,7 @@ class JobModel {
   const runtime::Machine& machine_;
   const JobConfig& config_;
   const JobData& data_;
+  LossFunction loss_;
   std::vector<JobNetwork> networks_;
   std::vector<JobPhase> phases_;
   std::vector<std::string> metrics_;

@@ -25,14 +25,22 @@ struct StepReport {
   int64_t memory_bytes = 0;  // that the device's account holds
 };
 
+// How much a message matters, from most to least.
+enum class LogLevel {
+  kError,
+  kWarning,  // something is not as it should be; the run goes on
+  kInfo,
+  kDebug,  // what is being prepared, and when
+};
+
 // Called by the thread that trains; what it throws ends the run.
 class Listener {
  public:
   virtual ~Listener() = default;
   virtual void on_step(const StepReport&) {}
   virtual void on_eval(int64_t /*step*/, const io::Scalars&) {}
-  // One line that a person should see.
-  virtual void on_message(std::string_view) {}
+  // One line for a person; all of them are in log.txt too.
+  virtual void on_message(LogLevel, std::string_view) {}
 };
 
 }  // namespace braid::train

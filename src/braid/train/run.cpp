@@ -7,6 +7,7 @@
 #include "braid/io/checkpoint.h"
 #include "braid/train/model_state.h"
 #include "braid/train/run_checkpoint.h"
+#include "braid/train/run_words.h"
 
 namespace braid::train {
 
@@ -83,7 +84,8 @@ void Run::check_finite(size_t phase) {
   int64_t step = record_.step + 1;
   if (std::isfinite(loss)) return;
   if (job_.config().on_nan == "skip") {
-    say(fmt::format("step {}: the loss is {}, the step was skipped", step,
+    say(LogLevel::kWarning,
+        fmt::format("step {}: the loss is {}, the step was skipped", step,
                     loss));
     return;
   }
@@ -149,6 +151,7 @@ void Run::save_checkpoint() {
       checkpoint_files(programs_->state(), job_.model().networks()),
       record_json(record_), best);
   saved_step_ = record_.step;
+  say(LogLevel::kDebug, fmt::format("checkpoint of step {}", record_.step));
 }
 
 void Run::save(const std::filesystem::path& path, size_t network) const {
@@ -158,16 +161,13 @@ void Run::save(const std::filesystem::path& path, size_t network) const {
 }
 
 int64_t Run::num_parameters() const {
-  int64_t count = 0;
-  for (const Slot& slot : programs_->state().slots()) {
-    if (slot.role == Role::kParameter) count += num_elements(slot.shape);
-  }
-  return count;
+  return train::num_parameters(programs_->state());
 }
 
-void Run::say(const std::string& text) {
+void Run::say(LogLevel level, const std::string& text) {
   if (files_) files_->log(text);
-  if (options_.listener) options_.listener->on_message(text);
+  if (!files_ && !options_.out.empty()) unlogged_.push_back(text);
+  if (options_.listener) options_.listener->on_message(level, text);
 }
 
 double Run::epoch() const {

@@ -70,7 +70,8 @@ class Run {
   void swap_averages();
   bool observe(const std::map<std::string, double>& values);
   void save_checkpoint();
-  void say(const std::string& text);
+  void say(LogLevel level, const std::string& text);
+  void say_what_is_ready(double compile_s);
   double epoch() const;
   double elapsed() const;
   bool is_eval_due() const;
@@ -85,7 +86,8 @@ class Run {
   std::vector<PhaseRun> phases_;
   std::unique_ptr<data::Loader> loader_, eval_loader_;
   std::unique_ptr<BatchFeed> eval_feed_, eval_rest_feed_;
-  std::unique_ptr<RunFiles> files_;  // null without `out`
+  std::unique_ptr<RunFiles> files_;    // null without `out`
+  std::vector<std::string> unlogged_;  // said before there were files
   RunRecord record_;
   io::Scalars evaluation_;
   int64_t saved_step_ = -1;

@@ -52,8 +52,8 @@ bool Run::observe(const std::map<std::string, double>& values) {
   bool is_best = record_.best.observe(values.at(metric), record_.step,
                                       higher_is_better(metric));
   if (is_stopped_early()) {
-    say(fmt::format("stopped early: {} was best at step {}", stop.metric,
-                    record_.early_stop.step));
+    say(LogLevel::kInfo, fmt::format("stopped early: {} was best at step {}",
+                                     stop.metric, record_.early_stop.step));
   }
   return is_best;
 }

@@ -3,6 +3,7 @@
 #include "braid/io/checkpoint.h"
 #include "braid/train/run.h"
 #include "braid/train/run_checkpoint.h"
+#include "braid/train/run_words.h"
 
 namespace braid::train {
 
@@ -12,13 +13,27 @@ Run::Run(const Job& job, RunOptions options)
     trace_ = std::make_unique<io::Trace>(options_.trace);
   }
   backend_ = job.machine().open(job.device(), job.limit_bytes());
+  say(LogLevel::kDebug,
+      fmt::format("data and model were opened in {:.2f} s", job.open_s()));
   programs_ = std::make_unique<Programs>(job.machine().ops(), job.sources(),
                                          *backend_, job.program_options());
+  say_what_is_ready(elapsed());
   start_or_restore();
   prepare_phases();
 }
 
 Run::~Run() = default;
+
+void Run::say_what_is_ready(double compile_s) {
+  say(LogLevel::kInfo, data_words(job_));
+  say(LogLevel::kDebug, field_words(*job_.data().train));
+  say(LogLevel::kInfo, model_words(job_, *programs_));
+  say(LogLevel::kDebug,
+      fmt::format("{} programs were compiled in {:.2f} s, for {} threads",
+                  programs_->size(), compile_s, job_.threads()));
+  say(LogLevel::kDebug, plan_words(programs_->plan()));
+  say(LogLevel::kDebug, memory_words(*programs_));
+}
 
 void Run::prepare_phases() {
   const JobConfig& config = job_.config();
@@ -74,9 +89,14 @@ void Run::start_or_restore() {
   io::remove_litter(root);
   files_ = std::make_unique<RunFiles>(options_.out, job_.config().checkpoint,
                                       record_.step, trace_.get());
-  for (const std::string& warning : found.warnings) say(warning);
+  for (const std::string& line : std::exchange(unlogged_, {})) {
+    files_->log(line);
+  }
+  for (const std::string& warning : found.warnings) {
+    say(LogLevel::kWarning, warning);
+  }
   if (found.checkpoint) {
-    say(fmt::format("going on after step {}", record_.step));
+    say(LogLevel::kInfo, fmt::format("going on after step {}", record_.step));
   }
 }
 

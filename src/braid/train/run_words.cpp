@@ -1,0 +1,84 @@
+#include "braid/train/run_words.h"
+
+#include <algorithm>
+#include <map>
+
+#include "braid/base/bytes.h"
+#include "fmt/format.h"
+
+namespace braid::train {
+namespace {
+
+void append(std::string& list, const std::string& item) {
+  list += list.empty() ? item : ", " + item;
+}
+
+}  // namespace
+
+int64_t num_parameters(const runtime::State& state) {
+  int64_t count = 0;
+  for (const Slot& slot : state.slots()) {
+    if (slot.role == Role::kParameter) count += num_elements(slot.shape);
+  }
+  return count;
+}
+
+std::string data_words(const Job& job) {
+  const data::Dataset& data = *job.data().train;
+  std::string text =
+      fmt::format("data   {} samples of {}", data.size(), data.name());
+  if (job.has_eval()) {
+    append(text, fmt::format("{} to evaluate", job.data().eval->size()));
+  }
+  return text;
+}
+
+std::string field_words(const data::Dataset& data) {
+  std::string list;
+  for (const data::Field& field : data.fields()) {
+    std::string text = field_text(field);
+    if (field.classes > 0) text += fmt::format(" below {}", field.classes);
+    append(list, text);
+  }
+  return "fields " + list;
+}
+
+std::string model_words(const Job& job, Programs& programs) {
+  std::string limit = job.config().memory_limit
+                          ? " of " + bytes_text(*job.config().memory_limit)
+                          : "";
+  return fmt::format("model  {} parameters · {}{} on {}",
+                     grouped(num_parameters(programs.state())),
+                     bytes_text(programs.peak_bytes()), limit, job.device());
+}
+
+std::string plan_words(const plan::Plan& plan) {
+  std::map<std::string, int> counts;
+  for (const plan::Decision& decision : plan.segments) {
+    ++counts[decision_text(decision)];
+  }
+  std::string list;
+  for (const auto& [decision, count] : counts) {
+    append(list, fmt::format("{} {}", count, decision));
+  }
+  return fmt::format("plan   {} segments: {} · prefetch {}",
+                     plan.segments.size(), list, plan.depth);
+}
+
+std::string memory_words(const Programs& programs) {
+  int64_t values = 0;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    values = std::max(values, programs.program(i).arena_bytes);
+  }
+  return fmt::format("memory {} for the values of a step, {} that stay",
+                     bytes_text(values),
+                     bytes_text(programs.peak_bytes() - values));
+}
+
+std::string grouped(int64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+}  // namespace braid::train

@@ -1,0 +1,32 @@
+// What a run says about itself before its first step, in lines.
+#pragma once
+
+#include <string>
+
+#include "braid/train/job.h"
+#include "braid/train/programs.h"
+
+namespace braid::train {
+
+// "data   20000 samples of glyphs, 2000 to evaluate"
+std::string data_words(const Job& job);
+
+// "fields x f32 [1, 28, 28], y i64 below 36"
+std::string field_words(const data::Dataset& data);
+
+// "model  1,234 parameters · 3.91 MiB of 4.00 MiB on cpu"
+std::string model_words(const Job& job, Programs& programs);
+
+// "plan   12 segments: 12 keep,resident,device · prefetch 1"
+std::string plan_words(const plan::Plan& plan);
+
+// "memory 2.00 MiB for the values of a step, 1.91 MiB that stay"
+std::string memory_words(const Programs& programs);
+
+// Elements of all parameters.
+int64_t num_parameters(const runtime::State& state);
+
+// "1,234,567"
+std::string grouped(int64_t number);
+
+}  // namespace braid::train

@@ -1,0 +1,32 @@
+#include "braid/train/run_words.h"
+
+#include <gtest/gtest.h>
+
+#include "braid/io/data/sources.h"
+
+namespace braid::train {
+namespace {
+
+TEST(RunWords, NumbersAreGroupedByThousands) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(1234567), "1,234,567");
+}
+
+TEST(RunWords, FieldsHaveTypesAndClasses) {
+  auto glyphs = data::open_source("glyphs", {{"classes", "10"}});
+  EXPECT_EQ(field_words(*glyphs),
+            "fields x f32 [1, 28, 28], y i64 [] below 10");
+}
+
+TEST(RunWords, DecisionsOfAPlanAreCounted) {
+  plan::Plan plan = plan::keep_all(3);
+  plan.segments[1].activations = plan::Activations::kRecompute;
+  EXPECT_EQ(plan_words(plan),
+            "plan   3 segments: 2 keep,resident,device, "
+            "1 recompute,resident,device · prefetch 1");
+}
+
+}  // namespace
+}  // namespace braid::train
