@@ -49,12 +49,17 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
   watch_stop_signals();
   auto machine = runtime::this_machine();
   train::Job job(*machine, config);
-  if (is_new) train::create_run(o.out, job.config());
   RunDisplay display(o.quiet);
   train::Run run(job, {.out = o.out,
+                       .create = is_new,
                        .stop = stop_requested,
                        .listener = &display,
                        .trace = o.trace});
+  if (run.is_finished()) {
+    fmt::print("done   all {} steps were done before  {}\n", run.steps_done(),
+               o.out);
+    return kOk;
+  }
   if (!o.quiet) print_start(job, run);
   train::Ending ending = run.run();
   if (ending == train::Ending::kInterrupted) {
@@ -69,32 +74,38 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
   return kOk;
 }
 
+void check_same_job(train::JobConfig config, const std::string& out) {
+  train::resolve_data_paths(config);
+  if (config == train::read_job(train::config_path(out))) return;
+  fail_usage(
+      "[braid train] '{}' holds a run of another job\n"
+      "HINT: 'braid resume {}' goes on with that one",
+      out, out);
+}
+
 int run_train(const TrainOptions& o) {
   if (o.job.empty()) {
     fail_usage(
         "[braid train] JOB is missing: a YAML file\n"
         "HINT: see 'braid train --help'");
   }
-  if (o.out.empty()) fail_usage("[braid train] --out DIR is missing");
+  if (o.out.empty()) {
+    fail_usage(
+        "[braid train] --out DIR is missing\n"
+        "HINT: a new folder for the results, as --out runs/first");
+  }
   train::JobConfig config = train::read_job(o.job, o.overrides);
   bool goes_on = o.resume && train::holds_run(o.out);
-  if (goes_on) {
-    auto machine = runtime::this_machine();
-    train::JobConfig before = train::read_job(train::config_path(o.out));
-    if (train::Job(*machine, config).config() != before) {
-      fail_usage(
-          "[braid train] '{}' holds a run of another job\n"
-          "HINT: 'braid resume {}' goes on with that one",
-          o.out, o.out);
-    }
-  }
+  goes_on ? check_same_job(config, o.out) : train::check_free(o.out);
   return run_job(config, o, !goes_on);
 }
 
 int run_resume(const TrainOptions& o) {
   if (!train::holds_run(o.out)) {
-    fail_usage("[braid resume] '{}' holds no run: there is no {}", o.out,
-               train::config_path(o.out).filename().string());
+    fail_usage(
+        "[braid resume] '{}' holds no run: there is no {}\n"
+        "HINT: 'braid train JOB.yaml --out {}' begins one",
+        o.out, train::config_path(o.out).filename().string(), o.out);
   }
   return run_job(train::read_job(train::config_path(o.out), o.overrides), o,
                  false);

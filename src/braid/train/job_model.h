@@ -55,6 +55,8 @@ class JobModel {
 
  private:
   void add_networks();
+  void prepare_eval(int64_t rows);
+  std::vector<std::string> output_names() const;
   Graph load_single(int64_t rows, Form form) const;
   Graph build_phase(const JobPhase& phase, int64_t rows) const;
   void prepare(Graph& forward, const JobNetwork& learner) const;

@@ -135,6 +135,7 @@ class Checker {
         {"schedule", job_.schedule != none.schedule},
         {"init", job_.init != none.init},
         {"freeze", job_.freeze != none.freeze},
+        {"eval", job_.eval != none.eval},
         {"groups", job_.groups != none.groups}};
     for (const auto& [key, is_given] : given) {
       if (!is_given) continue;

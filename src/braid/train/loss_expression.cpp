@@ -146,8 +146,11 @@ Var build_loss(const Expression& e, const ExpressionContext& c) {
   for (size_t i = 0; i < e.arguments.size(); ++i) {
     if (e.keywords[i].empty()) {
       operands.push_back(&e.arguments[i]);
-    } else {
+    } else if (e.arguments[i].kind == Kind::kNumber) {
       call.values.push_back({e.keywords[i], {e.arguments[i].number}, false});
+    } else {
+      fail_usage("[loss] {}: '{}' is a number, got an expression", e.name,
+                 e.keywords[i]);
     }
   }
   NamedLossCall loss = parse_loss(call_text(call));
