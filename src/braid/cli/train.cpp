@@ -34,10 +34,10 @@ void print_start(const train::Job& job, train::Run& run) {
                           ? " of " + bytes_text(*job.config().memory_limit)
                           : "";
   const data::Dataset& data = *job.data().train;
-  fmt::print("data   {} samples of {}{}\n", data.size(), data.name(),
-             job.has_eval()
-                 ? fmt::format(", {} to evaluate", job.data().eval->size())
-                 : "");
+  fmt::print("data   {} samples of {}{}\n", grouped(data.size()), data.name(),
+             job.has_eval() ? fmt::format(", {} to evaluate",
+                                          grouped(job.data().eval->size()))
+                            : "");
   fmt::print("model  {} parameters · {}{} on {}\n",
              grouped(run.num_parameters()),
              bytes_text(run.programs().peak_bytes()), limit, job.device());
@@ -65,9 +65,10 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
   if (ending == train::Ending::kInterrupted) {
     display.finish();
     fmt::print(stderr,
-               "[braid train] stopped after step {} of {}, which is saved\n"
+               "[braid {}] stopped after step {} of {}, which is saved\n"
                "HINT: 'braid resume {}' goes on from there\n",
-               run.steps_done(), job.num_steps(), o.out);
+               is_new ? "train" : "resume", run.steps_done(), job.num_steps(),
+               o.out);
     return kInterrupted;
   }
   display.done(run, o.out);
@@ -121,7 +122,8 @@ Action add_train(CLI::App& app) {
   app.add_option("--out", o->out, "A new folder for the run")->type_name("DIR");
   app.add_flag("--resume", o->resume, "Go on when DIR holds this job's run");
   declare_output(app, *o);
-  app.footer(train::job_help());
+  app.footer("Keys of a job file, with their defaults (docs/job.md):\n" +
+             train::job_help());
   return [o] { return run_train(*o); };
 }
 

@@ -11,8 +11,17 @@
 namespace braid::train {
 
 Ending Run::run() {
-  Ending ending = Ending::kDone;
   start_ = Clock::now();
+  try {
+    return train();
+  } catch (const std::exception& error) {
+    note_failure(error);
+    throw;
+  }
+}
+
+Ending Run::train() {
+  Ending ending = Ending::kDone;
   while (record_.step < job_.num_steps()) {
     if (options_.stop && options_.stop()) {
       ending = Ending::kInterrupted;
@@ -36,6 +45,16 @@ Ending Run::run() {
   }
   if (trace_) trace_->finish();
   return ending;
+}
+
+// For who reads the log later; a full disk does not take that line either.
+void Run::note_failure(const std::exception& error) {
+  if (!files_) return;
+  try {
+    files_->log(error.what());
+  } catch (const std::exception&) {
+    return;
+  }
 }
 
 // Every phase that is due, on one batch.

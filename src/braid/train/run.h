@@ -1,4 +1,4 @@
-// Run: a job that trains. The loop is Run::run() in run.cpp.
+// Run: a job that trains. The loop is Run::train() in run.cpp.
 #pragma once
 
 #include <functional>
@@ -64,6 +64,8 @@ class Run {
     double loss = 0;
   };
 
+  Ending train();
+  void note_failure(const std::exception& error);
   void prepare_phases();
   void start_or_restore();
   void restore_newest();
