@@ -58,6 +58,9 @@ CASES = {
     "unknown device": ({"device": "gpu9"}, 2, ["gpu9", "cpu"]),
     "steps of zero": ({"steps": 0}, 2, ["steps", "0", "at least 1"]),
     "negative epochs": ({"epochs": -2}, 2, ["epochs", "-2"]),
+    "epochs beyond counting": ({"epochs": 9 * 10**18}, 2, ["[job]", "9000000000000000000"]),
+    "output without a loss": ({"output": "logits"}, 2, ["output", "loss", "HINT"]),
+    "target without a loss": ({"target": "y"}, 2, ["target", "loss", "HINT"]),
     "no length": ({"epochs": None}, 2, ["steps", "epochs", "HINT"]),
     "batch of zero": ({"batch_size": 0}, 2, ["batch_size", "0"]),
     "accumulate does not divide": ({"accumulate": 3}, 2, ["accumulate", "3", "8"]),
@@ -235,6 +238,7 @@ CASES = {
     "noise with a field's name": (
         gan(noise={"z": {"shape": [8, 1, 1]}, "x": {"shape": [3]}}), 2, ["noise.x"],
     ),
+    "noise without phases": ({"noise": {"z": {"shape": [3]}}}, 2, ["noise", "phases"]),
     "phases without networks": (gan(networks=None), 2, ["networks"]),
     "networks without phases": (gan(phases=None), 2, ["phases"]),
     "networks and a model": (gan(model="mlp"), 2, ["model", "networks"]),

@@ -1,6 +1,7 @@
 #include "braid/train/job.h"
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "braid/base/error.h"
@@ -51,13 +52,21 @@ void Job::count_steps() {
   int64_t full = size / batch, rest = size % batch;
   if (config_.drop_last) rest = 0;
   steps_per_epoch_ = full + (rest > 0 ? 1 : 0);
-  num_steps_ =
-      config_.steps.value_or(config_.epochs.value_or(0) * steps_per_epoch_);
+  num_steps_ = config_.steps.value_or(0);
+  if (!config_.steps) set_epochs(*config_.epochs);
   if (num_steps_ > full) rest_rows_ = rest;
   if (!has_eval()) return;
   int64_t eval_size = data_.eval->size();
   eval_rows_ = std::min(config_.eval.batch_size.value_or(batch), eval_size);
   eval_rest_rows_ = eval_size % eval_rows_;
+}
+
+void Job::set_epochs(int64_t epochs) {
+  if (epochs > std::numeric_limits<int64_t>::max() / steps_per_epoch_) {
+    fail_usage("[job] {} epochs of {} steps are more than can be counted",
+               epochs, steps_per_epoch_);
+  }
+  num_steps_ = epochs * steps_per_epoch_;
 }
 
 void Job::set_places() {

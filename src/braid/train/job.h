@@ -51,6 +51,7 @@ class Job {
 
  private:
   void count_steps();
+  void set_epochs(int64_t epochs);
   void set_places();
 
   const runtime::Machine& machine_;
