@@ -73,7 +73,7 @@ struct Recorder : Listener {
   void on_eval(int64_t step, const io::Scalars& values) override {
     evals.emplace_back(step, values);
   }
-  void on_message(std::string_view text) override {
+  void on_message(LogLevel, std::string_view text) override {
     messages.emplace_back(text);
   }
 

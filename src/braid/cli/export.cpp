@@ -1,5 +1,6 @@
 // `braid export`: weights of a run as plain state dicts.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,8 @@
 #include "braid/cli/verb.h"
 #include "braid/io/checkpoint.h"
 #include "braid/train/run_files.h"
+#include "braid/train/run_record.h"
+#include "fmt/ranges.h"
 
 namespace braid::cli {
 namespace {
@@ -27,31 +30,71 @@ io::CheckpointDir choose(const ExportOptions& o) {
     fmt::print(stderr, "{}\n", warning);
   }
   if (!found.checkpoint) {
-    fail_usage("[braid export] '{}' holds no complete checkpoint", o.run);
+    fail_usage(
+        "[braid export] '{}' holds no complete checkpoint\n"
+        "HINT: give the folder of a run, as --out of 'braid train'",
+        o.run);
   }
   if (!o.step && !o.best) return *found.checkpoint;
   int64_t step = o.step.value_or(0);
   if (o.best) {
-    auto best = found.checkpoint->meta().at("best");
-    if (best.at("value").is_null()) {
+    train::Best best = train::read_record(found.checkpoint->meta()).best;
+    if (!best.value) {
       fail_usage("[braid export] '{}' was never evaluated", o.run);
     }
-    step = best.at("step");
+    step = best.step;
   }
   auto chosen = io::find_complete(root, step);
   if (!chosen) {
-    fail_usage("[braid export] '{}' has no complete checkpoint of step {}",
-               o.run, step);
+    fail_usage(
+        "[braid export] '{}' has no complete checkpoint of step {}\n"
+        "HINT: the newest is of step {}",
+        o.run, step, found.checkpoint->step);
   }
   return *chosen;
 }
 
-int run_export(const ExportOptions& o) {
-  io::CheckpointDir checkpoint = choose(o);
+// Names of the files with weights, without their ending.
+std::vector<std::string> weight_files(const io::CheckpointDir& checkpoint) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(checkpoint.path)) {
+    std::string name = entry.path().stem().string();
+    bool holds_weights =
+        entry.path().extension() == ".safetensors" && name != "state";
+    if (holds_weights) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string choose_file(const ExportOptions& o,
+                        const io::CheckpointDir& checkpoint) {
   std::string name = o.network.empty() ? "model" : o.network;
   if (o.ema) name += "_ema";
+  std::vector<std::string> known = weight_files(checkpoint);
+  if (std::ranges::find(known, name) != known.end()) return name;
+  fail_usage(
+      "[braid export] the run has no '{}'\n"
+      "HINT: it has {}; --network and --ema choose among them",
+      name, fmt::join(known, ", "));
+}
+
+// A name that was not given must not replace anything.
+fs::path choose_target(const ExportOptions& o, const std::string& name) {
+  if (!o.to.empty()) return o.to;
+  fs::path target = name + ".safetensors";
+  if (!fs::exists(target)) return target;
+  fail_usage(
+      "[braid export] '{}' is there already\n"
+      "HINT: name a file that may be replaced, as --to {}",
+      target.string(), target.string());
+}
+
+int run_export(const ExportOptions& o) {
+  io::CheckpointDir checkpoint = choose(o);
+  std::string name = choose_file(o, checkpoint);
   io::SafetensorsFile file = checkpoint.open(name);
-  fs::path to = o.to.empty() ? fs::path(name + ".safetensors") : fs::path(o.to);
+  fs::path to = choose_target(o, name);
   io::write_safetensors(to, file.tensors());
   fmt::print("done   step {}, {} tensors  {}\n", checkpoint.step,
              file.tensors().size(), to.string());

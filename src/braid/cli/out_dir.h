@@ -3,6 +3,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+
+#include "braid/io/directory_lock.h"
 
 namespace braid::cli {
 
@@ -11,9 +14,6 @@ class OutDir {
   // `num_members` 0: one model, files lie in the directory itself; else in
   // member-0, member-1, ... Throws when another run writes there.
   OutDir(std::filesystem::path path, int64_t num_members);
-  ~OutDir();
-  OutDir(const OutDir&) = delete;
-  OutDir& operator=(const OutDir&) = delete;
 
   // Creates what is missing and locks it until destruction.
   void create();
@@ -23,11 +23,9 @@ class OutDir {
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
 
  private:
-  void lock();
-
   std::filesystem::path path_;
   int64_t num_members_;
-  int descriptor_ = -1;  // holds the lock
+  std::optional<io::DirectoryLock> lock_;
 };
 
 }  // namespace braid::cli

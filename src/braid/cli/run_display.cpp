@@ -1,5 +1,6 @@
 #include "braid/cli/run_display.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "fmt/format.h"
@@ -28,7 +29,8 @@ void RunDisplay::on_step(const train::StepReport& report) {
   state_.steps = report.steps;
   state_.epoch = report.epoch;
   state_.epochs = report.epochs;
-  state_.samples_per_step = report.rows;
+  // The last batch of an epoch may be shorter.
+  state_.samples_per_step = std::max(state_.samples_per_step, report.rows);
   state_.memory_bytes = report.memory_bytes;
   state_.rows.resize(report.networks.size());
   for (size_t i = 0; i < report.networks.size(); ++i) {

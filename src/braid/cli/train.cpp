@@ -34,23 +34,38 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
   watch_stop_signals();
   auto machine = runtime::this_machine();
   train::Job job(*machine, config);
-  if (is_new) train::create_run(o.out, job.config());
   RunDisplay display(o.log.quiet, o.log.shown());
   train::Run run(job, {.out = o.out,
+                       .create = is_new,
                        .stop = stop_requested,
                        .listener = &display,
                        .trace = o.trace});
+  if (run.is_finished()) {
+    fmt::print("done   all {} steps were done before  {}\n", run.steps_done(),
+               o.out);
+    return kOk;
+  }
   train::Ending ending = run.run();
   if (ending == train::Ending::kInterrupted) {
     display.finish();
     fmt::print(stderr,
-               "[braid train] stopped after step {} of {}, which is saved\n"
+               "[braid {}] stopped after step {} of {}, which is saved\n"
                "HINT: 'braid resume {}' goes on from there\n",
-               run.steps_done(), job.num_steps(), o.out);
+               is_new ? "train" : "resume", run.steps_done(), job.num_steps(),
+               o.out);
     return kInterrupted;
   }
   display.done(run, o.out);
   return kOk;
+}
+
+void check_same_job(train::JobConfig config, const std::string& out) {
+  train::resolve_data_paths(config);
+  if (config == train::read_job(train::config_path(out))) return;
+  fail_usage(
+      "[braid train] '{}' holds a run of another job\n"
+      "HINT: 'braid resume {}' goes on with that one",
+      out, out);
 }
 
 int run_train(const TrainOptions& o) {
@@ -59,26 +74,23 @@ int run_train(const TrainOptions& o) {
         "[braid train] JOB is missing: a YAML file\n"
         "HINT: see 'braid train --help'");
   }
-  if (o.out.empty()) fail_usage("[braid train] --out DIR is missing");
+  if (o.out.empty()) {
+    fail_usage(
+        "[braid train] --out DIR is missing\n"
+        "HINT: a new folder for the results, as --out runs/first");
+  }
   train::JobConfig config = train::read_job(o.job, o.overrides);
   bool goes_on = o.resume && train::holds_run(o.out);
-  if (goes_on) {
-    auto machine = runtime::this_machine();
-    train::JobConfig before = train::read_job(train::config_path(o.out));
-    if (train::Job(*machine, config).config() != before) {
-      fail_usage(
-          "[braid train] '{}' holds a run of another job\n"
-          "HINT: 'braid resume {}' goes on with that one",
-          o.out, o.out);
-    }
-  }
+  goes_on ? check_same_job(config, o.out) : train::check_free(o.out);
   return run_job(config, o, !goes_on);
 }
 
 int run_resume(const TrainOptions& o) {
   if (!train::holds_run(o.out)) {
-    fail_usage("[braid resume] '{}' holds no run: there is no {}", o.out,
-               train::config_path(o.out).filename().string());
+    fail_usage(
+        "[braid resume] '{}' holds no run: there is no {}\n"
+        "HINT: 'braid train JOB.yaml --out {}' begins one",
+        o.out, train::config_path(o.out).filename().string(), o.out);
   }
   return run_job(train::read_job(train::config_path(o.out), o.overrides), o,
                  false);
@@ -94,7 +106,8 @@ Action add_train(CLI::App& app) {
   app.add_option("--out", o->out, "A new folder for the run")->type_name("DIR");
   app.add_flag("--resume", o->resume, "Go on when DIR holds this job's run");
   declare_output(app, *o);
-  app.footer(train::job_help());
+  app.footer("Keys of a job file, with their defaults (docs/job.md):\n" +
+             train::job_help());
   return [o] { return run_train(*o); };
 }
 

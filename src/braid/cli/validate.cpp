@@ -36,6 +36,7 @@ int run_validate(const ValidateOptions& o) {
   auto backend = machine->open(job.device(), job.limit_bytes());
   train::Programs programs(machine->ops(), job.sources(), *backend,
                            job.program_options());
+  job.model().initialise(programs.state());  // reads files
   print_data("data", *job.data().train);
   if (job.has_eval()) print_data("eval", *job.data().eval);
   fmt::print("steps  {}, {} of an epoch, batches of {}{}\n", job.num_steps(),

@@ -335,7 +335,12 @@ void add_group(Optimizer& optimizer, const ParameterGroup& group) {
 StepGraph add_optimizer(const OpTable&, StepGraph step,
                         const Optimizer& optimizer) {
   if (step.gradients.empty()) {
-    fail_usage("[optimizer] the loss depends on no trainable parameter");
+    std::string learner =
+        optimizer.scope.empty() ? "" : fmt::format(" of '{}'", optimizer.scope);
+    fail_usage(
+        "[optimizer] the loss depends on no trainable parameter{}\n"
+        "HINT: freeze fewer, or let the loss depend on what shall learn",
+        learner);
   }
   UpdateBuilder(step, optimizer).build();
   return step;

@@ -32,10 +32,11 @@ void add_rest(int64_t rows, std::string_view way_out, const Build& build) {
   try {
     build();
   } catch (const std::exception& error) {
+    std::string_view what = error.what();
     fail_usage(
         "{}\nHINT: the last batch of an epoch has {} rows; {}, or export with "
         "a dynamic batch",
-        error.what(), rows, way_out);
+        what.substr(0, what.find("\nHINT: ")), rows, way_out);
   }
 }
 

@@ -119,6 +119,17 @@ std::string problem_of(const JobData& data, size_t number, const Value& value,
   return {};
 }
 
+// What `inputs` names in vain, which may be why others are missing.
+std::string unused_inputs(const JobData& data, const Graph& forward) {
+  std::string text;
+  for (const auto& [field, argument] : data.inputs) {
+    if (forward.find_input(argument) != kNone) continue;
+    text += fmt::format("\n  there is no argument '{}' for the field '{}'",
+                        argument, field);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string JobData::argument(const std::string& field) const {
@@ -197,6 +208,7 @@ void check_arguments(const JobData& data, const Graph& forward, int64_t rows,
     problems += fmt::format("\n  argument '{}' {}", value.name, problem);
   }
   if (problems.empty()) return;
+  problems += unused_inputs(data, forward);
   fail_usage(
       "[data] {} does not fit the model:{}\n"
       "HINT: it has {}; 'inputs: {{FIELD: ARGUMENT}}' names which is which",

@@ -13,13 +13,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool is_wrong(const config::Node& root, const std::string& key,
+              const config::Report& report) {
+  config::Place place = config::place_of(root, key);
+  return place != root.place && report.has(place);
+}
+
 // What is wrong already is not said again in other words.
 void add_problems(const JobConfig& job, const config::Node& root,
                   config::Report& report) {
   for (const KeyProblem& p : problems_of(job)) {
-    config::Place place = config::place_of(root, p.key);
-    bool is_known = place != root.place && report.has(place);
-    if (!is_known) report.add(place, p.problem);
+    if (is_wrong(root, p.key, report)) continue;
+    // A length that cannot be read is not missing.
+    if (p.key == "steps" && is_wrong(root, "epochs", report)) continue;
+    report.add(config::place_of(root, p.key), p.problem);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "braid/passes/names.h"
 #include "braid/passes/prune.h"
 #include "braid/train/job_loss.h"
+#include "braid/train/job_metrics.h"
 #include "braid/train/job_optimizer.h"
 #include "braid/train/metrics.h"
 #include "braid/train/model_state.h"
@@ -85,10 +86,25 @@ JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
     Graph graph = forward(i, rows);
     check_arguments(data_, graph, rows, noise_names());
   }
-  if (!data.eval) return;
-  metrics_ = config.eval.metrics;
+  data.eval ? prepare_eval(rows) : check_unwatched(config);
+}
+
+void JobModel::prepare_eval(int64_t rows) {
+  // The import knows the outputs of a .pt2 file.
+  if (!config_.model.ends_with(".pt2")) {
+    check_metric_names(config_.eval.metrics, output_names());
+  }
+  metrics_ = config_.eval.metrics;
   if (metrics_.empty()) metrics_ = default_metrics(eval(rows));
-  eval(rows);
+  check_watched(config_, metrics_);
+  check_arguments({data_.eval, nullptr, data_.inputs}, eval(rows), rows, {});
+}
+
+std::vector<std::string> JobModel::output_names() const {
+  std::vector<std::string> names;
+  Graph graph = load_with_outputs(machine_, config_.model, {}).graph;
+  for (const Output& output : graph.outputs()) names.push_back(output.name);
+  return names;
 }
 
 void JobModel::add_networks() {
@@ -105,6 +121,13 @@ void JobModel::add_networks() {
                     .needs_loss = !loss_});
     networks_[0].contents = model.contents;
     return;
+  }
+  for (const std::string& name : noise_names()) {
+    if (!data_.field_of(name)) continue;
+    fail_usage(
+        "[job] noise.{} has the name of a field of the data\n"
+        "HINT: call it by a name of its own",
+        name);
   }
   for (const auto& [name, config] : config_.networks) {
     networks_.push_back(make_network(config_, name, config));

@@ -98,7 +98,10 @@ class Checker {
     if (job_.model.empty()) {
       add("model", "is missing", "write model: lenet; docs/models.md has all");
     }
-    if (!job_.loss.empty()) {
+    if (job_.loss.empty()) {
+      if (!job_.output.empty()) add_unread("output");
+      if (!job_.target.empty()) add_unread("target");
+    } else {
       gather("loss", [&] { parse_loss(job_.loss); });
     }
     check_network("", {.model = job_.model,
@@ -107,6 +110,11 @@ class Checker {
                        .init = job_.init,
                        .freeze = job_.freeze,
                        .groups = job_.groups});
+  }
+
+  void add_unread(const std::string& key) {
+    add(key, "is what a loss reads, and the job names none",
+        "write loss: cross_entropy");
   }
 
   void check_network(const std::string& prefix, const NetworkConfig& network) {
@@ -136,6 +144,7 @@ class Checker {
         {"schedule", job_.schedule != none.schedule},
         {"init", job_.init != none.init},
         {"freeze", job_.freeze != none.freeze},
+        {"eval", job_.eval != none.eval},
         {"groups", job_.groups != none.groups}};
     for (const auto& [key, is_given] : given) {
       if (!is_given) continue;
@@ -186,6 +195,9 @@ class Checker {
   }
 
   void check_noise() {
+    if (!job_.noise.empty() && job_.networks.empty() && job_.phases.empty()) {
+      add("noise", "is for the losses of phases, and the job has none");
+    }
     for (const auto& [name, noise] : job_.noise) {
       std::string key = "noise." + name;
       check_word(key, name);

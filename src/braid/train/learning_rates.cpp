@@ -78,8 +78,9 @@ void LearningRates::write(Rate& rate) {
 }
 
 double LearningRates::present(size_t member) const {
-  if (rates_.empty() || rates_[0].written.empty()) return 0;
-  return rates_[0].written[member];
+  if (rates_.empty()) return 0;
+  if (!rates_[0].written.empty()) return rates_[0].written[member];
+  return read_all<double>(state_, rates_[0].slot)[member];  // of a checkpoint
 }
 
 void LearningRates::after_step(const std::vector<double>& losses) {

@@ -22,7 +22,7 @@ class LearningRates {
   // The losses of the step that was taken, per member.
   void after_step(const std::vector<double>& losses);
 
-  // The rate of a member's last step; 0 before it.
+  // The rate of a member's last step, which may be that of a checkpoint.
   double present(size_t member = 0) const;
 
  private:

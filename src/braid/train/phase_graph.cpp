@@ -1,9 +1,14 @@
 #include "braid/train/phase_graph.h"
 
+#include <algorithm>
+
+#include "braid/base/config/report.h"
 #include "braid/base/error.h"
 #include "braid/base/text.h"
 #include "braid/graph/splice.h"
 #include "braid/ops/functions.h"
+#include "braid/ops/named_losses.h"
+#include "braid/passes/names.h"
 
 namespace braid::train {
 namespace {
@@ -24,6 +29,7 @@ class PhaseBuilder {
               return call(name, arguments, keywords);
             },
         .input = [&](const std::string& name) { return input(name); }};
+    check_calls(expression);
     Var loss = build_expression(expression, context);
     if (loss.numel() != 1) {
       fail_usage("[loss] a phase's loss is one number, got shape {}",
@@ -35,6 +41,31 @@ class PhaseBuilder {
   }
 
  private:
+  void check_calls(const Expression& expression) const {
+    std::vector<std::string> known = {"detach", "mean"};
+    for (const auto& [name, unused] : networks_) known.push_back(name);
+    for (const LossKind& kind : loss_kinds()) known.push_back(kind.name);
+    for (const std::string& name : called_names(expression)) {
+      if (std::ranges::find(known, name) != known.end()) continue;
+      fail_usage(
+          "[loss] '{}' is neither a network nor a loss\n"
+          "HINT: did you mean '{}'?",
+          name, nearest_name(name, known));
+    }
+  }
+
+  // Sizes follow from the inputs, so that wrong ones show here.
+  Graph build_network(const std::string& name,
+                      const std::map<std::string, ValueType>& types) const {
+    try {
+      return networks_.at(name).build(types);
+    } catch (const std::invalid_argument& error) {
+      config::Problem problem = config::problem_of(error);
+      fail_usage("[loss] {}: {}{}{}", name, problem.text,
+                 problem.hint.empty() ? "" : "\nHINT: ", problem.hint);
+    }
+  }
+
   Var input(const std::string& name) {
     ValueId known = graph_.find_input(name);
     if (known != kNone) return {&graph_, known};
@@ -65,7 +96,7 @@ class PhaseBuilder {
       }
       types[to] = arguments[i].type();
     }
-    Graph graph = network.build(types);
+    Graph graph = build_network(name, types);
     check_bound(name, graph, bound);
     return {&graph_, splicer_.add(graph, name, bound).at("output")};
   }
@@ -75,6 +106,11 @@ class PhaseBuilder {
     for (const auto& [input, unused] : bound) {
       if (graph.find_input(input) != kNone) continue;
       fail_usage("[loss] {} does not need the input '{}'", name, input);
+    }
+    for (ValueId id : graph.inputs()) {
+      const std::string& input = graph.value(id).name;
+      bool is_given = bound.contains(input) || input == passes::kMicroInput;
+      if (!is_given) fail_usage("[loss] {} needs the input '{}'", name, input);
     }
   }
 

@@ -12,8 +12,17 @@
 namespace braid::train {
 
 Ending Run::run() {
-  Ending ending = Ending::kDone;
   start_ = Clock::now();
+  try {
+    return train();
+  } catch (const std::exception& error) {
+    note_failure(error);
+    throw;
+  }
+}
+
+Ending Run::train() {
+  Ending ending = Ending::kDone;
   while (record_.step < job_.num_steps()) {
     if (options_.stop && options_.stop()) {
       ending = Ending::kInterrupted;
@@ -30,7 +39,6 @@ Ending Run::run() {
     int64_t every = job_.config().checkpoint.every;
     if (every > 0 && record_.step % every == 0) save_checkpoint();
   }
-  if (ending != Ending::kInterrupted) evaluate();
   save_checkpoint();
   if (files_) {
     files_->checkpoints().finish();
@@ -38,6 +46,16 @@ Ending Run::run() {
   }
   if (trace_) trace_->finish();
   return ending;
+}
+
+// For who reads the log later; a full disk does not take that line either.
+void Run::note_failure(const std::exception& error) {
+  if (!files_) return;
+  try {
+    files_->log(error.what());
+  } catch (const std::exception&) {
+    return;
+  }
 }
 
 // Every phase that is due, on one batch.
@@ -144,14 +162,22 @@ void Run::save_checkpoint() {
   io::TraceSpan span(trace_.get(), "checkpoint", "copy", "copy to the host");
   record_.time_s = elapsed();
   files_->sync();  // a checkpoint never knows more than the metrics
-  std::optional<int64_t> best;
-  if (record_.best.value) best = record_.best.step;
   files_->checkpoints().save(
       record_.step,
       checkpoint_files(programs_->state(), job_.model().networks()),
-      record_json(record_), best);
+      record_json(record_), best_step());
   saved_step_ = record_.step;
   say(LogLevel::kDebug, fmt::format("checkpoint of step {}", record_.step));
+}
+
+std::optional<int64_t> Run::best_step() const {
+  if (!record_.best.value) return std::nullopt;
+  return record_.best.step;
+}
+
+bool Run::is_finished() const {
+  bool is_end = record_.step == job_.num_steps() || is_stopped_early();
+  return is_end && saved_step_ == record_.step;
 }
 
 void Run::save(const std::filesystem::path& path, size_t network) const {

@@ -1,4 +1,4 @@
-// Run: a job that trains. The loop is Run::run() in run.cpp.
+// Run: a job that trains. The loop is Run::train() in run.cpp.
 #pragma once
 
 #include <functional>
@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "braid/io/directory_lock.h"
 #include "braid/train/batch_feed.h"
 #include "braid/train/job.h"
 #include "braid/train/learning_rates.h"
@@ -17,6 +18,7 @@ namespace braid::train {
 
 struct RunOptions {
   std::filesystem::path out = {};  // of a run that was created; empty: no files
+  bool create = false;  // create it, once everything else is known to fit
   std::function<bool()> stop = {};  // asked after every step
   Listener* listener = nullptr;
   std::filesystem::path trace = {};  // a file for Perfetto; empty: none
@@ -32,7 +34,8 @@ enum class Ending {
 class Run {
  public:
   // Prepares all programs; goes on from the newest checkpoint in `out`, or
-  // starts. Throws when memory does not suffice or files cannot be written.
+  // starts. Holds the lock of `out` while it lives. Throws when memory does not
+  // suffice, files cannot be written or another process writes them.
   Run(const Job& job, RunOptions options);
   ~Run();
 
@@ -40,6 +43,9 @@ class Run {
   // is not finite: then it throws, and the newest checkpoint is from before.
   Ending run();
 
+  // Whether there is nothing left to do: `out` holds the end of the run. Then
+  // run() leaves everything as it is.
+  bool is_finished() const;
   int64_t steps_done() const { return record_.step; }
   // Values of the last evaluation; empty before it.
   const io::Scalars& evaluation() const { return evaluation_; }
@@ -58,8 +64,14 @@ class Run {
     double loss = 0;
   };
 
+  Ending train();
+  void note_failure(const std::exception& error);
   void prepare_phases();
   void start_or_restore();
+  void restore_newest();
+  void open_files();
+  void check_record() const;
+  std::optional<int64_t> best_step() const;
   void step();
   void run_phase(size_t phase, const data::Batch& batch);
   void check_finite(size_t phase);
@@ -86,7 +98,8 @@ class Run {
   std::vector<PhaseRun> phases_;
   std::unique_ptr<data::Loader> loader_, eval_loader_;
   std::unique_ptr<BatchFeed> eval_feed_, eval_rest_feed_;
-  std::unique_ptr<RunFiles> files_;    // null without `out`
+  std::optional<io::DirectoryLock> lock_;
+  std::unique_ptr<RunFiles> files_;    // null without `out`, or at the end
   std::vector<std::string> unlogged_;  // said before there were files
   RunRecord record_;
   io::Scalars evaluation_;

@@ -12,14 +12,22 @@ constexpr const char* kStateFile = "state";
 
 bool is_rest(const Slot& slot) { return !is_of_model(slot) && is_saved(slot); }
 
+std::string type_text(const io::TensorBytes& tensor) {
+  return fmt::format("{}{}", dtype_name(tensor.dtype),
+                     shape_text(tensor.shape));
+}
+
 void restore_slot(const io::SafetensorsFile& file, const std::string& name,
                   runtime::State& state, SlotId id,
                   const io::CheckpointDir& checkpoint) {
   const Slot& slot = state.slots()[static_cast<size_t>(id)];
   const io::TensorBytes* tensor = file.find(name);
   if (!tensor || tensor->dtype != slot.dtype || tensor->shape != slot.shape) {
-    fail_world("[resume] '{}' is of another job: no fitting '{}'",
-               checkpoint.path.string(), name);
+    fail_world(
+        "[resume] '{}' is of another job: expected {}{} for '{}', got {}\n"
+        "HINT: the model and the optimizer must be those of the checkpoint",
+        checkpoint.path.string(), dtype_name(slot.dtype),
+        shape_text(slot.shape), name, tensor ? type_text(*tensor) : "none");
   }
   state.write(id, tensor->bytes);
 }

@@ -16,7 +16,8 @@ bool higher(const EarlyStopConfig& config) {
 bool Run::is_eval_due() const {
   int64_t every = job_.config().eval.every;
   if (every == 0) every = job_.steps_per_epoch();
-  return job_.has_eval() && record_.step % every == 0;
+  bool is_last = record_.step == job_.num_steps();
+  return job_.has_eval() && (record_.step % every == 0 || is_last);
 }
 
 bool Run::is_stopped_early() const {

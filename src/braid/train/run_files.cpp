@@ -1,6 +1,9 @@
 #include "braid/train/run_files.h"
 
+#include <algorithm>
+
 #include "braid/base/error.h"
+#include "braid/io/directory_lock.h"
 #include "braid/train/job_file.h"
 
 namespace braid::train {
@@ -20,36 +23,62 @@ fs::path cut(const fs::path& out, int64_t step) {
   return out;
 }
 
+// Temporary files of a process that was killed do not count.
+bool is_unused(const fs::path& out) {
+  std::error_code error;
+  fs::directory_iterator entries(out, error);
+  if (error) io::fail_file("out", "cannot read", out, error.value());
+  return std::ranges::all_of(entries, [](const fs::directory_entry& entry) {
+    return io::is_temporary_name(entry.path());
+  });
+}
+
+void create_folder(const fs::path& out) {
+  std::error_code error;
+  fs::create_directories(out, error);
+  if (error) {
+    io::fail_file("out", "cannot create directory", out, error.value());
+  }
+}
+
 }  // namespace
 
 fs::path config_path(const fs::path& out) { return out / "config.yaml"; }
 
 fs::path checkpoints_path(const fs::path& out) { return out / "checkpoints"; }
 
-bool holds_run(const fs::path& out) { return fs::exists(config_path(out)); }
+bool holds_run(const fs::path& out) {
+  std::error_code ignored;  // opening it tells what is wrong
+  return fs::exists(config_path(out), ignored);
+}
 
-void create_run(const fs::path& out, const JobConfig& config) {
+void check_free(const fs::path& out) {
+  auto lock = io::DirectoryLock::take_if_exists(out);
   if (holds_run(out)) {
     fail_usage(
         "[out] '{}' holds a run\n"
         "HINT: 'braid resume {}' goes on with it; else choose another --out",
         out.string(), out.string());
   }
-  std::error_code error;
-  if (fs::exists(out) && !fs::is_directory(out)) {
-    fail_usage("[out] '{}' is a file, expected a folder", out.string());
+  if (!lock || is_unused(out)) return;
+  fail_usage(
+      "[out] '{}' is not empty\n"
+      "HINT: choose another --out; nothing there was touched",
+      out.string());
+}
+
+void create_run(const fs::path& out, const JobConfig& config) {
+  check_free(out);
+  std::error_code ignored;
+  bool is_new = !fs::exists(out, ignored);
+  create_folder(out);
+  io::DirectoryLock lock(out);
+  try {
+    write_job(config_path(out), config);
+  } catch (...) {
+    if (is_new) fs::remove(out, ignored);
+    throw;
   }
-  if (fs::exists(out) && !fs::is_empty(out, error)) {
-    fail_usage(
-        "[out] '{}' is not empty\nHINT: choose another --out, nothing there "
-        "is touched",
-        out.string());
-  }
-  fs::create_directories(out, error);
-  if (error) {
-    fail_world("[out] cannot create '{}': {}", out.string(), error.message());
-  }
-  write_job(config_path(out), config);
 }
 
 RunFiles::RunFiles(const fs::path& out, const CheckpointConfig& config,

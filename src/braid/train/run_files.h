@@ -30,8 +30,12 @@ std::filesystem::path checkpoints_path(const std::filesystem::path& out);
 // Whether there is a run in the directory.
 bool holds_run(const std::filesystem::path& out);
 
-// Creates the directory of a new run with its config. Throws when it holds a
-// run or other files, or cannot be written.
+// Throws when a new run cannot have the directory: it holds a run or other
+// files. Changes nothing.
+void check_free(const std::filesystem::path& out);
+
+// Creates the directory of a new run with its config. Throws as check_free(),
+// or when it cannot be written; then nothing is left there.
 void create_run(const std::filesystem::path& out, const JobConfig& config);
 
 // The files of a run that goes on after `step`: what came later is cut away.

@@ -1,4 +1,6 @@
 // How a run begins: programs, data, and the newest checkpoint if there is one.
+#include <fmt/ranges.h>
+
 #include "braid/base/error.h"
 #include "braid/io/checkpoint.h"
 #include "braid/train/run.h"
@@ -74,30 +76,72 @@ void Run::start_or_restore() {
   record_.loss_counts.resize(num_phases);
   job_.model().initialise(programs_->state());
   if (options_.out.empty()) return;
+  if (options_.create) create_run(options_.out, job_.config());
+  lock_.emplace(options_.out);
+  io::remove_temporary_files(options_.out);
+  restore_newest();
+}
+
+void Run::restore_newest() {
   std::filesystem::path root = checkpoints_path(options_.out);
   io::NewestCheckpoint found = io::newest_complete(root);
+  if (!found.checkpoint && !found.warnings.empty()) {
+    fail_world(
+        "[resume] no checkpoint is whole\n  {}\n"
+        "HINT: delete '{}' to start over",
+        fmt::join(found.warnings, "\n  "), root.string());
+  }
   if (found.checkpoint) {
     record_ =
         restore(*found.checkpoint, programs_->state(), job_.model().networks());
     saved_step_ = record_.step;
   }
-  if (record_.loss_sums.size() != num_phases ||
-      record_.step > job_.num_steps()) {
-    fail_usage("[resume] '{}' is of another job", options_.out.string());
-  }
+  check_record();
   time_before_s_ = record_.time_s;
   io::remove_litter(root);
-  files_ = std::make_unique<RunFiles>(options_.out, job_.config().checkpoint,
-                                      record_.step, trace_.get());
-  for (const std::string& line : std::exchange(unlogged_, {})) {
-    files_->log(line);
-  }
+  open_files();
   for (const std::string& warning : found.warnings) {
     say(LogLevel::kWarning, warning);
   }
-  if (found.checkpoint) {
+  if (files_ && found.checkpoint) {
     say(LogLevel::kInfo, fmt::format("going on after step {}", record_.step));
   }
+}
+
+// Where the run ended there is nothing to add to.
+void Run::open_files() {
+  const CheckpointConfig& config = job_.config().checkpoint;
+  if (is_finished()) {
+    io::keep_last(checkpoints_path(options_.out), config.keep, best_step());
+  } else {
+    files_ = std::make_unique<RunFiles>(options_.out, config, record_.step,
+                                        trace_.get());
+    for (const std::string& line : std::exchange(unlogged_, {})) {
+      files_->log(line);
+    }
+  }
+}
+
+// Whether the record can be of this job with these data.
+void Run::check_record() const {
+  int64_t batch = job_.batch_rows();
+  int64_t batches = (record_.position.sample + batch - 1) / batch;
+  int64_t step = record_.position.epoch * job_.steps_per_epoch() + batches;
+  if (record_.loss_sums.size() != job_.model().phases().size() ||
+      record_.step > job_.num_steps()) {
+    fail_usage(
+        "[resume] '{}' is of another job: it has {} losses after {} steps\n"
+        "HINT: was {} changed?",
+        options_.out.string(), record_.loss_sums.size(), record_.step,
+        config_path(options_.out).filename().string());
+  }
+  if (step == record_.step) return;
+  fail_world(
+      "[resume] '{}' stands at sample {} of epoch {} after {} steps, which "
+      "does not fit {} samples\n"
+      "HINT: the data must be those that the run began with",
+      options_.out.string(), record_.position.sample, record_.position.epoch,
+      record_.step, job_.data().train->size());
 }
 
 }  // namespace braid::train

@@ -99,7 +99,7 @@ void Importer::add_outputs() {
   if (!loss && options_.needs_loss) {
     fail_usage(
         "no output is a loss, one float\nHINT: name one, as --loss "
-        "cross_entropy --target y");
+        "cross_entropy --target y; a job has 'loss' and 'target'");
   }
   if (loss) graph_.add_output("loss", reshape(loss, {}).id);
   for (const std::string& name : options_.outputs) {

@@ -368,7 +368,7 @@ std::unique_ptr<Backend> make_cuda_backend(const KernelTable& cpu_kernels,
   if (options.index < 0 || options.index >= count) {
     fail_world(
         "[device] cuda:{} is not available: this machine has {} CUDA devices\n"
-        "HINT: use --device cpu{}",
+        "HINT: use the device cpu{}",
         options.index, count, count > 0 ? " or --device cuda:0" : "");
   }
   install_cuda_scratch();

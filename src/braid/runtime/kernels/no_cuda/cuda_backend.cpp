@@ -9,7 +9,7 @@ namespace {
 [[noreturn]] void fail_without_cuda(int index) {
   fail_world(
       "[device] cuda:{} is not available: this build has no CUDA\n"
-      "HINT: use --device cpu, or build with a CUDA build of torch and nvcc",
+      "HINT: use the device cpu, or build with a CUDA build of torch and nvcc",
       index);
 }
 
