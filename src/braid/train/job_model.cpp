@@ -59,24 +59,47 @@ std::map<std::string, int64_t> argument_classes(const JobData& data) {
   return classes;
 }
 
-// Replaces the loss of a built-in model by another of its first output.
-void replace_loss(Graph& graph, const JobConfig& job) {
-  ValueId output = kNone;
+// The output that a loss of the job's own reads.
+ValueId compared_output(const Graph& graph, const JobConfig& job) {
   for (const Output& o : graph.outputs()) {
     bool fits = job.output.empty() ? o.name != "loss" : o.name == job.output;
-    if (fits && output == kNone) output = o.value;
+    if (fits) return o.value;
   }
+  fail_usage("[loss] '{}' has no output '{}'", job.model, job.output);
+}
+
+// The input of that name; one that the model does not have by itself has the
+// type of its data.
+Var target_input(Graph& graph, const std::string& name,
+                 const std::map<std::string, ValueType>& types) {
+  ValueId known = graph.find_input(name);
+  if (known != kNone) return {&graph, known};
+  auto type = types.find(name);
+  if (type == types.end()) {
+    fail_usage("[loss] the target '{}' is no field of the data", name);
+  }
+  return {&graph, graph.add_input(name, type->second)};
+}
+
+// Replaces the loss of a built-in model by another of one of its outputs. What
+// only the old loss read is gone: classes may become numbers.
+Graph replace_loss(const OpTable& ops, Graph graph, const JobConfig& job,
+                   const std::map<std::string, ValueType>& types) {
   std::string target = job.target;
   if (target.empty()) target = graph.value(graph.inputs().back()).name;
-  ValueId input = graph.find_input(target);
-  if (output == kNone || input == kNone) {
-    fail_usage("[loss] '{}' has no {} '{}'", job.model,
-               output == kNone ? "output" : "input",
-               output == kNone ? job.output : target);
-  }
+  constexpr const char* kCompared = "loss/compared";
+  graph.add_output(kCompared, compared_output(graph, job));
+  std::erase_if(graph.outputs(),
+                [](const Output& output) { return output.name == "loss"; });
+  passes::prune(ops, graph);
+  graph = without_unused_inputs(graph);
   graph.set_path("loss");
-  Var loss = parse_loss(job.loss)({&graph, output}, {&graph, input});
-  graph.outputs()[0].value = reshape(loss, {}).id;
+  Var compared{&graph, graph.find_output(kCompared)};
+  Var loss = parse_loss(job.loss)(compared, target_input(graph, target, types));
+  graph.outputs().pop_back();
+  graph.outputs().insert(graph.outputs().begin(),
+                         {"loss", reshape(loss, {}).id});
+  return graph;
 }
 
 void keep_outputs(Graph& graph, const std::vector<std::string>& wanted) {
@@ -177,8 +200,9 @@ Graph JobModel::load_single(int64_t rows, Form form) const {
       form == Form::kEval ? metrics_ : std::vector<std::string>());
   bool replaces = !config_.loss.empty() && !hints.loss;
   if (!replaces) return load_model(machine_, model, hints).graph;
-  Graph graph = load_with_outputs(machine_, model, hints).graph;
-  replace_loss(graph, config_);
+  Graph graph = replace_loss(machine_.ops(),
+                             load_with_outputs(machine_, model, hints).graph,
+                             config_, hints.inputs);
   keep_outputs(graph, hints.outputs);
   passes::prune(machine_.ops(), graph);
   return graph;
