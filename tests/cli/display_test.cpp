@@ -63,6 +63,19 @@ TEST(Display, SaysAnEvaluationOnceInAFile) {
   EXPECT_EQ(text.find("eval"), text.rfind("eval"));
 }
 
+TEST(Display, SaysAStepOnceThoughItsEvaluationComesLater) {
+  File file(std::tmpfile(), std::fclose);
+  Display display(file.get());
+  DisplayState state = state_of(9);
+  display.update(state);
+  state.evaluation = "accuracy 0.5";
+  display.update(state);
+  std::string text = content_of(file.get());
+  EXPECT_EQ(text.find("step  9/9"), 0u) << text;
+  EXPECT_EQ(text.rfind("step"), 0u) << text;
+  EXPECT_TRUE(text.ends_with("\neval  accuracy 0.5\n")) << text;
+}
+
 TEST(Display, QuietWritesTheLastLineOnly) {
   File file(std::tmpfile(), std::fclose);
   Display display(file.get(), {.quiet = true});

@@ -76,7 +76,8 @@ void Display::show() {
 }
 
 void Display::show_plain() {
-  write(plain_text(state_) + "\n");
+  if (state_.step != plain_step_) write(plain_text(state_) + "\n");
+  plain_step_ = state_.step;
   if (state_.evaluation == evaluation_) return;
   evaluation_ = state_.evaluation;
   write(fmt::format("eval  {}\n", evaluation_));

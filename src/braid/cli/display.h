@@ -62,6 +62,7 @@ class Display {
   bool utf8_;
   DisplayState state_;
   std::string evaluation_;          // that was written as a plain line
+  int64_t plain_step_ = -1;         // the same
   std::vector<std::string> block_;  // on the screen now
   bool shown_ = true;               // state_ is on the screen
   Clock::time_point start_, last_;
