@@ -190,9 +190,7 @@ def test_inspect_tells_what_libtorch_runs(tmp_path, batch):
     assert "loops over members: torch_op" in text
 
 
-def test_eval_is_for_exported_files(tmp_path, batch):
+def test_the_form_is_train_or_eval(tmp_path, batch):
     _, inputs = batch
-    args = ["step", "mlp", "--inputs", inputs, "--form", "eval", "--out", tmp_path / "out"]
-    assert "--form eval are for .pt2 files" in run_braid(*args, code=2).stderr
-    args[args.index("eval")] = "evil"
+    args = ["step", "mlp", "--inputs", inputs, "--form", "evil", "--out", tmp_path / "out"]
     assert "--form is train or eval" in run_braid(*args, code=2).stderr

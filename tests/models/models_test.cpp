@@ -273,6 +273,11 @@ TEST(Models, SizesGivenApartWinOverText) {
             (Shape{9, 16}));
 }
 
+TEST(Models, SizesMayHaveSpacesAroundThem) {
+  Graph graph = build("mlp( hidden=3, classes = 5 )");
+  EXPECT_EQ(graph.slot(graph.find_slot("head.weight")).shape, (Shape{5, 3}));
+}
+
 TEST(Models, TextThatIsNoneIsRefused) {
   const std::pair<const char*, const char*> rows[] = {
       {"mpl", "unknown model 'mpl'\nHINT: did you mean 'mlp'?"},

@@ -52,17 +52,24 @@ void set_size(const Model& model, Sizes& sizes, const std::string& key,
   sizes[key] = value;
 }
 
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
 double read_value(std::string_view item, size_t equals) {
   double value = 0;
-  const char* end = item.data() + item.size();
   if (equals != item.npos) {
-    auto read = std::from_chars(item.data() + equals + 1, end, value);
+    std::string_view text = trimmed(item.substr(equals + 1));
+    const char* end = text.data() + text.size();
+    auto read = std::from_chars(text.data(), end, value);
     if (read.ptr == end && read.ec == std::errc()) return value;
   }
   fail_usage("[model] cannot read size '{}'", item);
 }
 
-// "(hidden=64,classes=4)"
+// "(hidden=64, classes=4)"
 void read_sizes(std::string_view text, const Model& model, Sizes& sizes) {
   if (text.empty()) return;
   if (text.front() != '(' || text.back() != ')') {
@@ -75,7 +82,7 @@ void read_sizes(std::string_view text, const Model& model, Sizes& sizes) {
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     size_t equals = item.find('=');
     double value = read_value(item, equals);
-    set_size(model, sizes, std::string(item.substr(0, equals)), value);
+    set_size(model, sizes, std::string(trimmed(item.substr(0, equals))), value);
   }
 }
 

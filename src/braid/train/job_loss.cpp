@@ -2,6 +2,8 @@
 
 #include "braid/base/error.h"
 #include "braid/ops/functions.h"
+#include "braid/passes/prune.h"
+#include "braid/train/model_file.h"
 
 namespace braid::train {
 namespace {
@@ -15,15 +17,13 @@ ValueId find_output(const Graph& graph, const LossPlaces& places) {
   fail_usage("[loss] '{}' has no output '{}'", places.model, places.output);
 }
 
-ValueId find_target(Graph& graph, const LossPlaces& places) {
-  if (places.target.empty()) return graph.inputs().back();
-  ValueId known = graph.find_input(places.target);
+ValueId find_target(Graph& graph, const std::string& name,
+                    const LossPlaces& places) {
+  ValueId known = graph.find_input(name);
   if (known != kNone) return known;
-  auto type = places.inputs.find(places.target);
-  if (type != places.inputs.end()) {
-    return graph.add_input(places.target, type->second);
-  }
-  fail_usage("[loss] '{}' has no input '{}'", places.model, places.target);
+  auto type = places.inputs.find(name);
+  if (type != places.inputs.end()) return graph.add_input(name, type->second);
+  fail_usage("[loss] the target '{}' is no field of the data", name);
 }
 
 void check_loss(const Graph& graph, Var loss) {
@@ -39,17 +39,24 @@ void check_loss(const Graph& graph, Var loss) {
 
 }  // namespace
 
-void replace_loss(Graph& graph, const LossPlaces& places,
-                  const LossFunction& loss) {
-  Var output{&graph, find_output(graph, places)};
-  Var target{&graph, find_target(graph, places)};
+Graph replace_loss(const OpTable& ops, Graph graph, const LossPlaces& places,
+                   const LossFunction& loss) {
+  constexpr const char* kCompared = "loss/compared";
+  std::string target = places.target;
+  if (target.empty()) target = graph.value(graph.inputs().back()).name;
+  graph.add_output(kCompared, find_output(graph, places));
+  auto is_loss = [](const Output& o) { return o.name == "loss"; };
+  std::erase_if(graph.outputs(), is_loss);
+  passes::prune(ops, graph);
+  graph = without_unused_inputs(graph);
+  Var compared{&graph, graph.find_output(kCompared)};
   graph.set_path("loss");
-  Var made = loss(output, target);
+  Var made = loss(compared, {&graph, find_target(graph, target, places)});
   check_loss(graph, made);
   ValueId id = reshape(made, {}).id;
-  auto& outputs = graph.outputs();
-  std::erase_if(outputs, [](const Output& o) { return o.name == "loss"; });
-  outputs.insert(outputs.begin(), Output{"loss", id});
+  graph.outputs().pop_back();
+  graph.outputs().insert(graph.outputs().begin(), Output{"loss", id});
+  return graph;
 }
 
 }  // namespace braid::train

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "braid/graph/graph.h"
+#include "braid/ops/op.h"
 #include "braid/train/job_hooks.h"
 
 namespace braid::train {
@@ -18,9 +18,10 @@ struct LossPlaces {
   std::map<std::string, ValueType> inputs = {};
 };
 
-// Makes it the graph's first output "loss". Throws when there is no such
+// Makes it the graph's first output "loss". What only the old loss read is
+// gone, so that a target may have another type. Throws when there is no such
 // output or target, or the loss is not one float.
-void replace_loss(Graph& graph, const LossPlaces& places,
-                  const LossFunction& loss);
+Graph replace_loss(const OpTable& ops, Graph graph, const LossPlaces& places,
+                   const LossFunction& loss);
 
 }  // namespace braid::train

@@ -194,13 +194,13 @@ Graph JobModel::load_single(int64_t rows, Form form) const {
       form == Form::kEval ? metrics_ : std::vector<std::string>());
   bool replaces = !config_.loss.empty() && !hints.loss;
   if (!replaces) return load_model(machine_, model, hints).graph;
-  Graph graph = load_for_loss(hints);
-  replace_loss(graph,
-               {.model = model,
-                .output = config_.output,
-                .target = target_name(),
-                .inputs = hints.inputs},
-               loss_ ? loss_ : LossFunction(parse_loss(config_.loss)));
+  Graph graph =
+      replace_loss(machine_.ops(), load_for_loss(hints),
+                   {.model = model,
+                    .output = config_.output,
+                    .target = target_name(),
+                    .inputs = hints.inputs},
+                   loss_ ? loss_ : LossFunction(parse_loss(config_.loss)));
   keep_outputs(graph, hints.outputs);
   passes::prune(machine_.ops(), graph);
   return graph;

@@ -197,8 +197,6 @@ LoadedModel load_with_outputs(const runtime::Machine& machine,
   return {std::move(graph)};
 }
 
-namespace {
-
 // Values keep their ids, so the graph is made anew without those inputs.
 Graph without_unused_inputs(const Graph& graph) {
   std::set<ValueId> used;
@@ -230,8 +228,6 @@ Graph without_unused_inputs(const Graph& graph) {
   }
   return copy;
 }
-
-}  // namespace
 
 LoadedModel load_model(const runtime::Machine& machine, const std::string& text,
                        const ModelHints& hints) {

@@ -51,6 +51,9 @@ LoadedModel load_network(const runtime::Machine& machine,
                          const std::string& text, ModelHints hints,
                          const std::string& output);
 
+// The same graph without inputs that no node reads.
+Graph without_unused_inputs(const Graph& graph);
+
 // Names of the model's inputs, in order.
 std::vector<std::string> input_names(const runtime::Machine& machine,
                                      const std::string& text);

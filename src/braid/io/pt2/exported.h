@@ -97,7 +97,8 @@ struct OutputSpec {
   enum class Kind { kUser, kLoss, kBufferMutation, kInputMutation, kOther };
   Kind kind = Kind::kUser;
   Argument argument;
-  std::string name = {};  // of the mutated buffer or input
+  // Of the mutated buffer or input; of a result in a dict: its key.
+  std::string name = {};
   std::string other_kind = {};
 };
 

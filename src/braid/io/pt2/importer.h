@@ -53,6 +53,7 @@ class Importer {
   void add_outputs();
   Var output_value(const std::string& name);
   Var named_loss(const NamedLoss& loss);
+  Var own_loss();
   Var read(const Argument& argument, Scope& scope);
 
   const OpTable& ops_;

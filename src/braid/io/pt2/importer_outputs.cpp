@@ -16,6 +16,11 @@ bool is_result(const OutputSpec& spec) {
   return is_user && spec.argument.kind == Kind::kTensor;
 }
 
+// In a dict its key, else the name of the value.
+const std::string& name_of(const OutputSpec& spec) {
+  return spec.name.empty() ? spec.argument.text : spec.name;
+}
+
 bool is_loss(Var value) {
   return is_floating(value.dtype()) && value.numel() == 1;
 }
@@ -64,10 +69,11 @@ Var Importer::output_value(const std::string& name) {
   std::vector<std::string> known;
   for (const OutputSpec& spec : program_.outputs) {
     if (!is_result(spec)) continue;
-    bool wanted = name.empty() || spec.argument.text == name ||
-                  std::to_string(known.size()) == name;
+    const std::string& own = name_of(spec);
+    bool wanted =
+        name.empty() || own == name || std::to_string(known.size()) == name;
     if (wanted) return read(spec.argument, scope_);
-    known.push_back(spec.argument.text);
+    known.push_back(own);
   }
   fail_usage("there is no output '{}'\nHINT: did you mean '{}'?", name,
              nearest_name(name, known));
@@ -84,18 +90,22 @@ Var Importer::named_loss(const NamedLoss& loss) {
   return parse_loss(loss.kind)(y, target);
 }
 
+// The result called so, else the first that could be one.
+Var Importer::own_loss() {
+  Var loss;
+  for (const OutputSpec& spec : program_.outputs) {
+    if (!is_result(spec)) continue;
+    Var value = read(spec.argument, scope_);
+    if (!is_loss(value)) continue;
+    if (spec.name == "loss") return value;
+    if (!loss) loss = value;
+  }
+  return loss;
+}
+
 void Importer::add_outputs() {
   graph_.set_path("");
-  Var loss;
-  if (options_.loss) {
-    loss = named_loss(*options_.loss);
-  } else {
-    for (const OutputSpec& spec : program_.outputs) {
-      if (loss || !is_result(spec)) continue;
-      Var value = read(spec.argument, scope_);
-      if (is_loss(value)) loss = value;
-    }
-  }
+  Var loss = options_.loss ? named_loss(*options_.loss) : own_loss();
   if (!loss && options_.needs_loss) {
     fail_usage(
         "no output is a loss, one float\nHINT: name one, as --loss "

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "braid/io/pt2/json_arguments.h"
+#include "braid/io/pt2/output_names.h"
 
 namespace braid::io::pt2 {
 namespace {
@@ -135,18 +136,38 @@ void read_outputs(const JsonPlace& place, ExportedProgram& program,
   check_count(program.outputs.size(), values.size(), "output_specs", place);
 }
 
-// The names of forward's arguments; files may lack them.
-std::vector<std::string> read_argument_names(const JsonPlace& calls) {
-  std::vector<std::string> names;
+// The signature of forward itself; files may lack it.
+JsonPlace forward_signature(const JsonPlace& calls) {
+  JsonPlace found;
   calls.each([&](const JsonPlace& call) {
-    if (!call.at("fqn").text().empty()) return;
-    JsonPlace signature = call.find("signature");
-    if (!signature) return;
-    JsonPlace list = signature.find("forward_arg_names");
-    if (!list) return;
-    list.each([&](const JsonPlace& name) { names.push_back(name.text()); });
+    if (call.at("fqn").text().empty()) found = call.find("signature");
   });
+  return found;
+}
+
+std::vector<std::string> read_argument_names(const JsonPlace& forward) {
+  std::vector<std::string> names;
+  if (JsonPlace list = forward.find("forward_arg_names")) {
+    list.each([&](const JsonPlace& name) { names.push_back(name.text()); });
+  }
   return names;
+}
+
+bool is_user(const OutputSpec& spec) {
+  return spec.kind == OutputSpec::Kind::kUser ||
+         spec.kind == OutputSpec::Kind::kLoss;
+}
+
+void name_outputs(const JsonPlace& forward, std::vector<OutputSpec>& outputs) {
+  JsonPlace tree = forward.find("out_spec");
+  if (!tree) return;
+  std::vector<std::string> names = output_names(tree.text());
+  auto count = std::ranges::count_if(outputs, is_user);
+  if (static_cast<size_t>(count) != names.size()) return;
+  auto next = names.begin();
+  for (OutputSpec& spec : outputs) {
+    if (is_user(spec)) spec.name = *next++;
+  }
 }
 
 std::vector<std::string> user_names(const std::vector<InputSpec>& inputs) {
@@ -166,7 +187,10 @@ void read_signature(const JsonPlace& graph_module, ExportedProgram& program) {
   read_inputs(signature.at("input_specs"), program, names);
   read_outputs(signature.at("output_specs"), program, names);
   if (JsonPlace calls = graph_module.find("module_call_graph")) {
-    program.user_inputs = read_argument_names(calls);
+    if (JsonPlace forward = forward_signature(calls)) {
+      program.user_inputs = read_argument_names(forward);
+      name_outputs(forward, program.outputs);
+    }
   }
   if (program.user_inputs.empty()) {
     program.user_inputs = user_names(program.inputs);
