@@ -55,7 +55,7 @@ JOBS = {
             "generator": {
                 "model": "dcgan_generator(latent=4,width=2,channels=1,side=16)",
                 "optimizer": {"kind": "adam", "lr": 0.002},
-                "schedule": "linear(steps=30)",
+                "schedule": "linear(steps=20)",
             },
             "critic": {
                 "model": "dcgan_discriminator(width=2,channels=1,side=16)",
@@ -71,7 +71,7 @@ JOBS = {
         ],
         "noise": {"z": {"shape": [4, 1, 1]}},
         "ema": 0.8,
-        "steps": 30,
+        "steps": 20,
         "checkpoint": {"every": 1},
     },
 }
@@ -170,7 +170,7 @@ def test_goes_on_from_any_checkpoint(tmp_path, name):
     job = write_job(tmp_path / "job.yaml", name, checkpoint={"every": 1, "keep": 100})
     run_braid("train", job, "--out", tmp_path / "whole")
     expected = results(tmp_path / "whole")
-    for step in range(1, 18) if LONG else (1, 6, 9, 17):
+    for step in range(1, 18) if LONG else (1, 9, 17):
         out = tmp_path / f"from-{step}"
         shutil.copytree(tmp_path / "whole", out)
         for path in (out / "checkpoints").iterdir():
@@ -234,7 +234,7 @@ def test_killed_before_the_first_checkpoint_it_starts_over(tmp_path, references)
     assert results(out)["metrics"] == expected["metrics"]
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", ["statistics", "phases"])
 def test_a_finished_run_is_left_alone(tmp_path, references, name):
     job, expected, _ = references(name)
     out = tmp_path / "out"
