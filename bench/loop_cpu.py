@@ -49,24 +49,20 @@ def print_case(title, blocks):
     bare, loop, bare_cpu, loop_cpu = zip(*blocks, strict=True)
     print(f"  {title:33} bare {statistics.median(bare):6.2f} ms  "
           f"loop {statistics.median(loop):6.2f} ms  {overhead(bare, loop)}  "
-          f"processor {overhead(bare_cpu, loop_cpu)}")
+          f"processor {overhead(bare_cpu, loop_cpu)}", flush=True)
 
 
-def measure_overhead(rounds, blocks, steps):
-    print(f"overhead of the loop: {rounds} rounds of {blocks} blocks of {steps} steps")
+def measure_overhead(blocks, steps):
+    print(f"overhead of the loop: {blocks} blocks of {steps} steps")
     cores = os.cpu_count()
     cases = {
-        "1 thread, data in memory": Loop(1, "memory"),
-        "1 thread, the display on": Loop(1, "memory", "on"),
-        "1 thread, glyphs drawn meanwhile": Loop(1, "glyphs"),
-        f"{cores} threads, data in memory": Loop(cores, "memory"),
+        "1 thread, data in memory": (1, "memory"),
+        "1 thread, the display on": (1, "memory", "on"),
+        "1 thread, glyphs drawn meanwhile": (1, "glyphs"),
+        f"{cores} threads, data in memory": (cores, "memory"),
     }
-    times = {title: [] for title in cases}
-    for _ in range(rounds):
-        for title, loop in cases.items():
-            times[title] += loop.run(blocks, steps)
-    for title, measured in times.items():
-        print_case(title, measured)
+    for title, arguments in cases.items():
+        print_case(title, Loop(*arguments).run(blocks, steps))
 
 
 def measure_overlap(rounds, steps):
@@ -82,16 +78,18 @@ def measure_overlap(rounds, steps):
         bare, step = (statistics.median(v) for v in list(zip(*blocks, strict=True))[:2])
         ratio = statistics.median(b[1] / max(load, b[0]) for b in blocks)
         print(f"  load {load:5.1f} ms  compute {bare:5.1f} ms  step {step:5.1f} ms: "
-              f"{ratio:.2f} of max(load, compute), {step / (load + bare):.2f} of the sum")
+              f"{ratio:.2f} of max(load, compute), {step / (load + bare):.2f} of the sum",
+              flush=True)
 
 
 def main():
     quick = "--quick" in sys.argv
     before = os.getloadavg()[0]
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
-          f"load before: {before:.1f}")
-    measure_overhead(*((2, 10, 10) if quick else (5, 40, 10)))
-    measure_overlap(*((3, 60) if quick else (11, 100)))
+          f"load before: {before:.1f}", flush=True)
+    measure_overlap(*((3, 60) if quick else (7, 100)))
+    measure_overhead(*((20, 10) if quick else (100, 10)))
+    print(f"load after: {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":
