@@ -72,7 +72,7 @@ TEST(Display, SaysAStepOnceThoughItsEvaluationComesLater) {
   display.update(state);
   std::string text = content_of(file.get());
   EXPECT_EQ(text.find("step  9/9"), 0u) << text;
-  EXPECT_EQ(text.rfind("step"), 0u) << text;
+  EXPECT_EQ(text.rfind("step  9/9"), 0u) << text;
   EXPECT_TRUE(text.ends_with("\neval  accuracy 0.5\n")) << text;
 }
 
