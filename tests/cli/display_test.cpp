@@ -73,7 +73,8 @@ TEST(Display, SaysAStepOnceInAFile) {
   display.update(state);
   display.finish();
   std::string text = content_of(file.get());
-  EXPECT_EQ(text.find("step "), text.rfind("step ")) << text;
+  EXPECT_EQ(text.find("step  9/9"), 0u) << text;
+  EXPECT_EQ(text.rfind("step  9/9"), 0u) << text;
   EXPECT_TRUE(text.ends_with("\neval  accuracy 0.5\n")) << text;
 }
 

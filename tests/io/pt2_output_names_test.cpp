@@ -10,17 +10,17 @@ using Names = std::vector<std::string>;
 const std::string kLeaf =
     R"({"type": null, "context": null, "children_spec": []})";
 
-std::string node(const std::string &type, const std::string &context,
-                 const std::string &children) {
+std::string node(const std::string& type, const std::string& context,
+                 const std::string& children) {
   return R"({"type": ")" + type + R"(", "context": ")" + context +
          R"(", "children_spec": [)" + children + "]}";
 }
 
-std::string dict(const std::string &keys, const std::string &children) {
+std::string dict(const std::string& keys, const std::string& children) {
   return node("builtins.dict", keys, children);
 }
 
-std::string tree(const std::string &root) { return "[1, " + root + "]"; }
+std::string tree(const std::string& root) { return "[1, " + root + "]"; }
 
 const std::string kTwoKeys = R"([\"loss\", \"size\"])";
 
@@ -59,5 +59,5 @@ TEST(OutputNames, OtherTextsHaveNoNames) {
             Names{});
 }
 
-} // namespace
-} // namespace braid::io::pt2
+}  // namespace
+}  // namespace braid::io::pt2

@@ -30,7 +30,7 @@ struct Optimizer {
   bool clip_each = false;       // element by element: "clip_value"
   bool average = false;         // keeps averaged weights: "ema_decay"
   bool skip_nonfinite = false;  // a member with NaN or inf in its gradients
-                                // keeps everything as it is
+                                // keeps its weights and their update's state
   bool scheduled = false;       // rates come from schedules: "schedule/lr"
   bool plateau = false;         // one of them watches the loss
   std::string scope = {};       // its name where a model has several

@@ -7,6 +7,7 @@
 #include "braid/graph/verify.h"
 #include "braid/passes/accumulate.h"
 #include "braid/passes/array.h"
+#include "braid/passes/guard_buffers.h"
 #include "braid/passes/layout.h"
 #include "braid/passes/precision.h"
 #include "braid/passes/segments.h"
@@ -113,6 +114,9 @@ passes::StepGraph build_step(const OpTable& ops, ProgramSource source,
                              const ProgramOptions& options) {
   Graph forward = std::move(source.forward);
   check_forward(forward);
+  if (source.optimizer.skip_nonfinite) {
+    forward = passes::guard_buffers(ops, forward);
+  }
   passes::mark_segments(forward);
   check_pass(forward);
   if (options.members > 0) {
