@@ -89,7 +89,7 @@ TEST(MetricValues, TiesCountForTheTarget) {
 
 TEST(MetricValues, ScoresThatAreNoNumbersAreNeverRight) {
   std::vector<float> nan(7, NAN);
-  Batch batch{{nan, nan}, {3, 6}};
+  Batch batch{{nan, nan, nan}, {0, 3, 6}};
   auto values = measure({"accuracy", "top5"}, {batch});
   EXPECT_EQ(values.at("top5"), 0);
   EXPECT_EQ(values.at("accuracy"), 0);

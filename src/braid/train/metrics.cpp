@@ -54,11 +54,23 @@ Var total(Var flags) {
   return reshape(sum(cast(reshape(flags, {-1}), DType::kFloat64), {0}), {});
 }
 
+// Scores of the targets, [..., 1].
+Var own_scores(const ClassScores& c, Var known) {
+  Var place = unsqueeze(where(known, c.target, Number(int64_t{0})), -1);
+  return gather(c.scores, -1, place);
+}
+
+// Whether the target has the highest score, and that is a number.
+Var is_best(const ClassScores& c, Var known) {
+  Var own = own_scores(c, known);
+  Var is_number = reshape(eq(own, own), c.target.shape());
+  return logical_and(is_number, eq(argmax(c.scores, -1), c.target));
+}
+
 // How many scores of a row are above that of its target. A score that is no
 // number is above all others, and all are above it.
 Var rank_of_target(const ClassScores& c, Var known) {
-  Var place = unsqueeze(where(known, c.target, Number(int64_t{0})), -1);
-  Var own = gather(c.scores, -1, place);
+  Var own = own_scores(c, known);
   Var above = cast(logical_not(le(c.scores, own)), DType::kInt64);
   return sum(above, {above.rank() - 1});
 }
@@ -74,8 +86,8 @@ void add_class_outputs(Graph& eval, const std::vector<std::string>& names) {
   Var known = ne_scalar(c.target, Number(c.ignored));
   eval.add_output(kCount, total(known).id);
   if (wants(names, "accuracy")) {
-    Var best = argmax(c.scores, -1);
-    eval.add_output(kCorrect, total(logical_and(known, eq(best, c.target))).id);
+    Var correct = logical_and(known, is_best(c, known));
+    eval.add_output(kCorrect, total(correct).id);
   }
   if (wants(names, "top5")) {
     Var near = lt_scalar(rank_of_target(c, known), Number(kTop));
