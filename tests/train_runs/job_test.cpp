@@ -143,7 +143,7 @@ const char* const kGame =
     "epochs: 1\n";
 
 TEST_F(JobTest, PhasesHaveProgramsForEveryBatch) {
-  Job made(machine(), config(kGame));
+  Job made(machine(), config(kGame, {"eval="}));
   EXPECT_EQ(made.places().full, (Places{0, 1}));
   EXPECT_EQ(made.places().rest, (Places{2, 3}));
   EXPECT_FALSE(made.has_eval());

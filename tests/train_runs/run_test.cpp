@@ -194,7 +194,6 @@ class BrokenData : public RunTest {
                         ", y=" + (folder_.path() / "y.npy").string() + "]}"});
   }
 
- private:
   void write(const char* name, const char* type, const char* shape,
              std::span<const std::byte> bytes) {
     io::write_text(folder_.path() / name,
@@ -236,6 +235,29 @@ TEST_F(BrokenData, OrTheStepIsSkippedAndSaid) {
   // Means are over the steps that were taken.
   EXPECT_EQ(metrics("skip").find("null"), std::string::npos);
   EXPECT_EQ(metrics("skip").find("NaN"), std::string::npos);
+}
+
+// One image of NaN among twelve: the step it is in counts for nothing, and
+// nothing of it stays in BatchNorm's running statistics.
+TEST_F(BrokenData, RunningStatisticsStayNumbers) {
+  constexpr size_t kPixels = 3 * 8 * 8;
+  std::vector<float> x(12 * kPixels, 0.5);
+  std::fill(x.begin() + 5 * kPixels, x.begin() + 6 * kPixels, NAN);
+  std::vector<int64_t> y(12, 1);
+  write("x.npy", "<f4", "(12, 3, 8, 8)", std::as_bytes(std::span(x)));
+  write("y.npy", "<i8", "(12,)", std::as_bytes(std::span(y)));
+  for (const char* accumulate : {"1", "2"}) {
+    JobConfig made = broken("epochs: 2\non_nan: skip");
+    made.batch_size = 4;
+    made.model = "resblock(classes=3)";
+    made.accumulate = std::stoi(accumulate);
+    made.eval.data = made.data;
+    made.eval.limit = 4;
+    Job job(machine(), made);
+    train::Run run(job, {});
+    EXPECT_EQ(run.run(), Ending::kDone);
+    EXPECT_TRUE(std::isfinite(run.evaluation()[0].second)) << accumulate;
+  }
 }
 
 TEST_F(RunTest, EvaluationWithAveragesLeavesTheWeights) {

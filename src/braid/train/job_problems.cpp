@@ -8,6 +8,7 @@
 #include "braid/graph/init.h"
 #include "braid/ops/named_losses.h"
 #include "braid/passes/schedule.h"
+#include "braid/train/job_hooks.h"
 #include "braid/train/job_optimizer.h"
 #include "braid/train/loss_expression.h"
 
@@ -102,7 +103,9 @@ class Checker {
       if (!job_.output.empty()) add_unread("output");
       if (!job_.target.empty()) add_unread("target");
     } else {
-      gather("loss", [&] { parse_loss(job_.loss); });
+      gather("loss", [&] {
+        if (job_.loss != kCustom) parse_loss(job_.loss);  // else a hook's
+      });
     }
     check_network("", {.model = job_.model,
                        .optimizer = job_.optimizer,
