@@ -87,9 +87,11 @@ void Job::set_places() {
 
 int64_t Job::micro_batches(int64_t rows) const {
   int64_t most = config_.batch_size / config_.accumulate;
-  int64_t parts = (rows + most - 1) / most;
+  int64_t fewest = (rows + most - 1) / most, parts = fewest;
   while (rows % parts != 0) ++parts;
-  return parts;
+  if (rows / parts >= most / 2 || parts == fewest) return parts;
+  while (rows % fewest != 0) --fewest;
+  return fewest;
 }
 
 std::vector<ProgramSource> Job::sources() const {

@@ -34,8 +34,8 @@ class Job {
   int64_t eval_rows() const { return eval_rows_; }
   int64_t eval_rest_rows() const { return eval_rest_rows_; }
 
-  // Micro-batches of a batch: `accumulate`, or as many as keep the parts of a
-  // shorter one as small.
+  // Micro-batches of a batch: `accumulate`; of a shorter one as many as keep
+  // its parts as small, or fewer where they would be less than half of that.
   int64_t micro_batches(int64_t rows) const;
 
   // Where the programs of a job stand in the list of its sources.
