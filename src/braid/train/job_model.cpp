@@ -92,7 +92,7 @@ JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
 void JobModel::prepare_eval(int64_t rows) {
   // The import knows the outputs of a .pt2 file.
   if (!config_.model.ends_with(".pt2")) {
-    check_metric_names(config_.eval.metrics, output_names());
+    check_metric_names(config_.eval.metrics, output_names(rows));
   }
   metrics_ = config_.eval.metrics;
   if (metrics_.empty()) metrics_ = default_metrics(eval(rows));
@@ -100,9 +100,19 @@ void JobModel::prepare_eval(int64_t rows) {
   check_arguments({data_.eval, nullptr, data_.inputs}, eval(rows), rows, {});
 }
 
-std::vector<std::string> JobModel::output_names() const {
+// What the data and the job tell about the only model.
+ModelHints JobModel::single_hints(int64_t rows) const {
+  ModelHints hints =
+      hints_for(config_, config_.model, argument_types(data_, rows));
+  hints.classes = argument_classes(data_);
+  hints.loss = named_loss();
+  return hints;
+}
+
+std::vector<std::string> JobModel::output_names(int64_t rows) const {
   std::vector<std::string> names;
-  Graph graph = load_with_outputs(machine_, config_.model, {}).graph;
+  Graph graph =
+      load_with_outputs(machine_, config_.model, single_hints(rows)).graph;
   for (const Output& output : graph.outputs()) names.push_back(output.name);
   return names;
 }
@@ -111,15 +121,9 @@ void JobModel::add_networks() {
   if (config_.phases.empty()) {
     networks_.push_back(make_network(config_, "", single_network(config_)));
     phases_.push_back({});
-    LoadedModel model =
-        load_model(machine_, config_.model,
-                   {.dtype = hints_for(config_, config_.model, {}).dtype,
-                    .inputs = argument_types(
-                        data_, config_.batch_size / config_.accumulate),
-                    .classes = argument_classes(data_),
-                    .loss = named_loss(),
-                    .needs_loss = !loss_});
-    networks_[0].contents = model.contents;
+    ModelHints hints = single_hints(config_.batch_size / config_.accumulate);
+    hints.needs_loss = !loss_;
+    networks_[0].contents = load_model(machine_, config_.model, hints).contents;
     return;
   }
   for (const std::string& name : noise_names()) {
@@ -186,10 +190,8 @@ Graph JobModel::load_for_loss(ModelHints hints) const {
 
 Graph JobModel::load_single(int64_t rows, Form form) const {
   const std::string& model = config_.model;
-  ModelHints hints = hints_for(config_, model, argument_types(data_, rows));
-  hints.classes = argument_classes(data_);
+  ModelHints hints = single_hints(rows);
   hints.form = form;
-  hints.loss = named_loss();
   hints.outputs = metric_outputs(
       form == Form::kEval ? metrics_ : std::vector<std::string>());
   bool replaces = !config_.loss.empty() && !hints.loss;

@@ -58,7 +58,8 @@ class JobModel {
   void add_networks();
   bool is_exported() const { return config_.model.ends_with(".pt2"); }
   void prepare_eval(int64_t rows);
-  std::vector<std::string> output_names() const;
+  ModelHints single_hints(int64_t rows) const;
+  std::vector<std::string> output_names(int64_t rows) const;
   Graph load_single(int64_t rows, Form form) const;
   Graph load_for_loss(ModelHints hints) const;
   std::string target_name() const;
