@@ -46,8 +46,9 @@ struct Model {
 
 const std::vector<Model>& all_models();
 
-// A model by name, with sizes, and its loss as the only output: "mlp" or "mlp(hidden=64,classes=4)". Unknown
-// names and sizes are errors that name the nearest known one.
+// A model by name, with sizes, and its loss as the only output: "mlp" or
+// "mlp(hidden=64,classes=4)". Unknown names and sizes are errors that name the
+// nearest known one.
 Graph build_model(const OpTable& ops, std::string_view name, DType dtype,
                   const Sizes& sizes = {});
 

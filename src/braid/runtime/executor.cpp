@@ -68,7 +68,10 @@ Arena::Arena(Backend& backend, int64_t on_device, int64_t on_host)
 
 Executor::Executor(const OpTable& ops, const plan::Program& program,
                    State& state, Backend& backend, ExecutorOptions options)
-    : program_(program), state_(state), backend_(backend), options_(options) {
+    : program_(program),
+      state_(state),
+      backend_(backend),
+      options_(std::move(options)) {
   arena_ = options_.arena;
   if (!arena_) {
     check_limit(program, backend);
