@@ -136,7 +136,8 @@ passes::StepGraph build_step(const OpTable& ops, ProgramSource source,
   return step;
 }
 
-Programs::Programs(const OpTable& ops, std::vector<ProgramSource> sources,
+Programs::Programs(const OpTable& ops,
+                   const std::vector<ProgramSource>& sources,
                    runtime::Backend& backend, ProgramOptions options)
     : options_(std::move(options)) {
   compile(ops, sources, backend);

@@ -52,7 +52,7 @@ class Programs {
   // with several sources all of them follow it where their segments agree.
   // Throws std::runtime_error with what is missing when they do not fit the
   // device's limit.
-  Programs(const OpTable& ops, std::vector<ProgramSource> sources,
+  Programs(const OpTable& ops, const std::vector<ProgramSource>& sources,
            runtime::Backend& backend, ProgramOptions options);
 
   size_t size() const { return programs_.size(); }

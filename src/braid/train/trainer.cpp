@@ -53,7 +53,7 @@ Trainer::Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
   check_schedules(options_);
   std::vector<ProgramSource> sources;
   sources.push_back(source_of(std::move(forward), options_));
-  programs_ = std::make_unique<Programs>(ops, std::move(sources), backend,
+  programs_ = std::make_unique<Programs>(ops, sources, backend,
                                          program_options(options_));
   if (!options_.schedules.empty()) {
     rates_ = std::make_unique<LearningRates>(options_.schedules, state());
