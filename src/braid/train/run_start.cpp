@@ -19,7 +19,9 @@ Run::Run(const Job& job, RunOptions options)
       fmt::format("data and model were opened in {:.2f} s", job.open_s()));
   programs_ = std::make_unique<Programs>(job.machine().ops(), job.sources(),
                                          *backend_, job.program_options());
-  say_what_is_ready(elapsed());
+  double compile_s = elapsed();
+  job_.model().initialise(programs_->state());
+  say_what_is_ready(compile_s);
   start_or_restore();
   prepare_phases();
 }
@@ -74,7 +76,6 @@ void Run::start_or_restore() {
   size_t num_phases = job_.model().phases().size();
   record_.loss_sums.resize(num_phases);
   record_.loss_counts.resize(num_phases);
-  job_.model().initialise(programs_->state());
   if (options_.out.empty()) return;
   if (options_.create) create_run(options_.out, job_.config());
   lock_.emplace(options_.out);
