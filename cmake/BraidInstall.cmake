@@ -4,7 +4,9 @@
 include(CMakePackageConfigHelpers)
 set(braid_package "${CMAKE_INSTALL_LIBDIR}/cmake/braid")
 
-set_target_properties(braid PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+# torch may lie in a folder of this one, which link paths leave out.
+set_target_properties(braid PROPERTIES
+  INSTALL_RPATH "${BRAID_TORCH_DIR}/lib" INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS braid)
 install(TARGETS ${braid_libraries} EXPORT braid)
 install(DIRECTORY "${braid_src}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"

@@ -83,7 +83,7 @@ class Run {
   bool observe(const std::map<std::string, double>& values);
   void save_checkpoint();
   void say(LogLevel level, const std::string& text);
-  void say_what_is_ready(double compile_s);
+  void say_what_is_ready();
   double epoch() const;
   double elapsed() const;
   bool is_eval_due() const;
@@ -105,7 +105,7 @@ class Run {
   io::Scalars evaluation_;
   int64_t saved_step_ = -1;
   Clock::time_point start_;
-  double time_before_s_ = 0;
+  double time_before_s_ = 0, compile_s_ = 0;
 };
 
 }  // namespace braid::train

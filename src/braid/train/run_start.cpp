@@ -19,22 +19,21 @@ Run::Run(const Job& job, RunOptions options)
       fmt::format("data and model were opened in {:.2f} s", job.open_s()));
   programs_ = std::make_unique<Programs>(job.machine().ops(), job.sources(),
                                          *backend_, job.program_options());
-  double compile_s = elapsed();
+  compile_s_ = elapsed();
   job_.model().initialise(programs_->state());
-  say_what_is_ready(compile_s);
   start_or_restore();
   prepare_phases();
 }
 
 Run::~Run() = default;
 
-void Run::say_what_is_ready(double compile_s) {
+void Run::say_what_is_ready() {
   say(LogLevel::kInfo, data_words(job_));
   say(LogLevel::kDebug, field_words(*job_.data().train));
   say(LogLevel::kInfo, model_words(job_, *programs_));
   say(LogLevel::kDebug,
       fmt::format("{} programs were compiled in {:.2f} s, for {} threads",
-                  programs_->size(), compile_s, job_.threads()));
+                  programs_->size(), compile_s_, job_.threads()));
   say(LogLevel::kDebug, plan_words(programs_->plan()));
   say(LogLevel::kDebug, memory_words(*programs_));
 }
@@ -76,7 +75,7 @@ void Run::start_or_restore() {
   size_t num_phases = job_.model().phases().size();
   record_.loss_sums.resize(num_phases);
   record_.loss_counts.resize(num_phases);
-  if (options_.out.empty()) return;
+  if (options_.out.empty()) return say_what_is_ready();
   if (options_.create) create_run(options_.out, job_.config());
   lock_.emplace(options_.out);
   io::remove_temporary_files(options_.out);
@@ -101,6 +100,7 @@ void Run::restore_newest() {
   time_before_s_ = record_.time_s;
   io::remove_litter(root);
   open_files();
+  if (files_) say_what_is_ready();
   for (const std::string& warning : found.warnings) {
     say(LogLevel::kWarning, warning);
   }
