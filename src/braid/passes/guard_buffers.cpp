@@ -1,42 +1,34 @@
 #include "braid/passes/guard_buffers.h"
 
+#include "braid/graph/copy.h"
 #include "braid/ops/functions.h"
 
 namespace braid::passes {
+namespace {
 
-Graph guard_buffers(const OpTable& ops, const Graph& forward) {
-  Graph to(ops);
-  std::vector<ValueId> map(forward.values().size(), kNone);
-  auto at = [&](ValueId id) -> ValueId& {
-    return map[static_cast<size_t>(id)];
-  };
-  for (const Slot& slot : forward.slots()) to.add_slot(slot);
-  for (ValueId id : forward.inputs()) {
-    const Value& value = forward.value(id);
-    at(id) = to.add_input(value.name, value.type);
-  }
+bool is_guarded(const Graph& graph, const Node& node) {
+  if (node.op != "assign") return false;
+  const Slot& slot = graph.slot(node.slot);
+  return slot.role == Role::kBuffer && is_floating(slot.dtype);
+}
+
+}  // namespace
+
+Graph guard_buffers(const OpTable&, const Graph& forward) {
+  GraphCopy copy(forward);
+  copy.add_slots();
+  copy.add_inputs();
   for (const Node& node : forward.nodes()) {
-    std::vector<ValueId> inputs;
-    for (ValueId id : node.inputs) {
-      inputs.push_back(id == kNone ? kNone : at(id));
+    std::vector<ValueId> inputs = copy.inputs_of(node);
+    if (is_guarded(forward, node)) {
+      copy.to.continue_at(node);
+      Var next{&copy.to, inputs[0]};
+      inputs[0] = where(isfinite(next), next, read(copy.to, node.slot)).id;
     }
-    bool is_guarded = node.op == "assign" &&
-                      to.slot(node.slot).role == Role::kBuffer &&
-                      is_floating(to.slot(node.slot).dtype);
-    if (is_guarded) {
-      to.continue_at(node);
-      Var next{&to, inputs[0]};
-      inputs[0] = where(isfinite(next), next, read(to, node.slot)).id;
-    }
-    NodeId copy = to.add_like(node, std::move(inputs));
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      at(node.outputs[i]) = to.node(copy).outputs[i];
-    }
+    copy.add(node, std::move(inputs));
   }
-  for (const Output& output : forward.outputs()) {
-    to.add_output(output.name, at(output.value));
-  }
-  return to;
+  copy.add_outputs();
+  return std::move(copy.to);
 }
 
 }  // namespace braid::passes

@@ -6,6 +6,7 @@
 
 #include "braid/base/error.h"
 #include "braid/base/text.h"
+#include "braid/graph/copy.h"
 #include "braid/graph/text.h"
 #include "braid/models/models.h"
 #include "braid/passes/eval_form.h"
@@ -203,30 +204,14 @@ Graph without_unused_inputs(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     used.insert(node.inputs.begin(), node.inputs.end());
   }
-  Graph copy(graph.rules());
-  std::vector<ValueId> map(graph.values().size(), kNone);
-  auto at = [&](ValueId id) -> ValueId& {
-    return map[static_cast<size_t>(id)];
-  };
-  for (const Slot& slot : graph.slots()) copy.add_slot(slot);
+  GraphCopy copy(graph);
+  copy.add_slots();
   for (ValueId id : graph.inputs()) {
-    const Value& value = graph.value(id);
-    if (used.contains(id)) at(id) = copy.add_input(value.name, value.type);
+    if (used.contains(id)) copy.add_input(id);
   }
-  for (const Node& node : graph.nodes()) {
-    std::vector<ValueId> inputs;
-    for (ValueId id : node.inputs) {
-      inputs.push_back(id == kNone ? kNone : at(id));
-    }
-    NodeId added = copy.add_like(node, std::move(inputs));
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      at(node.outputs[i]) = copy.node(added).outputs[i];
-    }
-  }
-  for (const Output& output : graph.outputs()) {
-    copy.add_output(output.name, at(output.value));
-  }
-  return copy;
+  for (const Node& node : graph.nodes()) copy.add(node);
+  copy.add_outputs();
+  return std::move(copy.to);
 }
 
 LoadedModel load_model(const runtime::Machine& machine, const std::string& text,
