@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "braid/base/error.h"
+#include "braid/graph/copy.h"
 #include "braid/ops/functions.h"
 #include "braid/passes/names.h"
 #include "braid/passes/prune.h"
@@ -13,31 +14,28 @@ namespace {
 class EvalForm {
  public:
   EvalForm(const OpTable& ops, const Graph& from)
-      : ops_(ops), from_(from), to_(ops), map_(from.values().size(), kNone) {}
+      : ops_(ops), from_(from), copy_(from) {}
 
   Graph make() {
-    for (const Slot& slot : from_.slots()) to_.add_slot(slot);
-    for (ValueId id : from_.inputs()) {
-      const Value& value = from_.value(id);
-      at(id) = to_.add_input(value.name, value.type);
-    }
+    copy_.add_slots();
+    copy_.add_inputs();
     for (const Node& node : from_.nodes()) {
       if (!ops_.at(node.op).writes_slot) add(node);
     }
     for (const Output& output : from_.outputs()) add_output(output);
-    prune(ops_, to_);
-    return std::move(to_);
+    prune(ops_, copy_.to);
+    return std::move(copy_.to);
   }
 
  private:
-  ValueId& at(ValueId id) { return map_[static_cast<size_t>(id)]; }
+  ValueId& at(ValueId id) { return copy_.value(id); }
 
   void add_output(const Output& output) {
     if (at(output.value) == kNone) {
       fail_usage("[eval form] output '{}' is made of statistics of a batch",
                  output.name);
     }
-    to_.add_output(output.name, at(output.value));
+    copy_.to.add_output(output.name, at(output.value));
   }
 
   // What is made of statistics of a batch is not there, and may be needed
@@ -50,7 +48,7 @@ class EvalForm {
 
   void add(const Node& node) {
     if (is_gone(node)) return;
-    to_.continue_at(node);
+    copy_.to.continue_at(node);
     if (node.op == "dropout") {
       at(node.outputs[0]) = at(node.inputs[0]);
     } else if (node.op == "batch_norm") {
@@ -60,23 +58,12 @@ class EvalForm {
     }
   }
 
-  std::vector<ValueId> inputs_of(const Node& node) {
-    std::vector<ValueId> inputs;
-    for (ValueId id : node.inputs) {
-      inputs.push_back(id == kNone ? kNone : at(id));
-    }
-    return inputs;
-  }
-
   void add_copy(const Node& node) {
-    const Node& copy = to_.node(to_.add_like(node, inputs_of(node)));
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      at(node.outputs[i]) = copy.outputs[i];
-    }
+    copy_.add(node);
     bool is_rate = node.op == "read" && is_dropout_rate(from_.slot(node.slot));
     if (is_rate) {  // of ops that drop and do more than that
       ValueId& rate = at(node.outputs[0]);
-      rate = mul_scalar({&to_, rate}, 0).id;
+      rate = mul_scalar({&copy_.to, rate}, 0).id;
     }
   }
 
@@ -86,7 +73,8 @@ class EvalForm {
     if (!has_running || !node.attrs.flag("training")) return add_copy(node);
     Attrs attrs = node.attrs;
     attrs.set("training", false);
-    const Node& norm = to_.node(to_.add(node.op, inputs_of(node), attrs));
+    const Node& norm =
+        copy_.to.node(copy_.to.add(node.op, copy_.inputs_of(node), attrs));
     for (size_t i = 0; i < norm.outputs.size(); ++i) {
       at(node.outputs[i]) = norm.outputs[i];
     }
@@ -94,8 +82,7 @@ class EvalForm {
 
   const OpTable& ops_;
   const Graph& from_;
-  Graph to_;
-  std::vector<ValueId> map_;
+  GraphCopy copy_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "braid/base/error.h"
+#include "braid/graph/copy.h"
 #include "braid/runtime/evaluate.h"
 
 namespace braid::runtime {
@@ -84,37 +85,11 @@ class ConstantFinder {
   std::vector<bool> known_, wanted_;
 };
 
-// Copies nodes into another graph.
-class Copier {
- public:
-  Copier(const OpTable& ops, const Graph& from)
-      : from_(from), to(ops), values_(from.values().size(), kNone) {}
-
-  ValueId& value(ValueId id) { return values_[static_cast<size_t>(id)]; }
-
-  void copy(const Node& node, SlotId slot) {
-    std::vector<ValueId> inputs;
-    for (ValueId id : node.inputs) {
-      inputs.push_back(id == kNone ? kNone : value(id));
-    }
-    Node like = node;
-    like.slot = slot;
-    NodeId made = to.add_like(like, inputs);
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      value(node.outputs[i]) = to.node(made).outputs[i];
-      to.value(value(node.outputs[i])).name = from_.value(node.outputs[i]).name;
-    }
-  }
-
- private:
-  const Graph& from_;
-
- public:
-  Graph to;
-
- private:
-  std::vector<ValueId> values_;
-};
+// Slots get other ids here.
+void copy_node(GraphCopy& copy, Node node, SlotId slot) {
+  node.slot = slot;
+  copy.add(node);
+}
 
 // The known part as a graph of its own, with the wanted values as outputs.
 struct ConstantPart {
@@ -125,7 +100,7 @@ struct ConstantPart {
 
 ConstantPart constant_part(const OpTable& ops, const Graph& graph,
                            const ConstantFinder& finder) {
-  Copier copier(ops, graph);
+  GraphCopy copier(graph);
   ConstantPart part{Graph(ops), {}, {}};
   // Factories name an input of which they take the type; here it is a
   // stand-in.
@@ -151,14 +126,14 @@ ConstantPart constant_part(const OpTable& ops, const Graph& graph,
         known->second = copier.to.add_slot(graph.slot(node.slot));
         part.slots.push_back(node.slot);
       }
-      copier.copy(node, known->second);
+      copy_node(copier, node, known->second);
     } else if (finder.is_folded(node)) {
       for (ValueId id : node.inputs) {
         if (id != kNone && copier.value(id) == kNone) {
           copier.value(id) = anchor(graph.value(id).type.dtype);
         }
       }
-      copier.copy(node, kNone);
+      copy_node(copier, node, kNone);
     }
   }
   for (const Node& node : graph.nodes()) {
@@ -177,12 +152,12 @@ ConstantPart constant_part(const OpTable& ops, const Graph& graph,
 // Builds the graph in which known values are read from slots.
 class Folder {
  public:
-  Folder(const OpTable& ops, const Graph& graph, const ConstantFinder& finder,
+  Folder(const Graph& graph, const ConstantFinder& finder,
          std::map<ValueId, std::vector<std::byte>> contents)
       : graph_(graph),
         finder_(finder),
         contents_(std::move(contents)),
-        copier_(ops, graph) {}
+        copier_(graph) {}
 
   Folded run() {
     Folded folded{Graph(graph_.rules())};
@@ -215,7 +190,7 @@ class Folder {
     for (ValueId id : node.inputs) {
       if (id != kNone) value_of(id);
     }
-    copier_.copy(node, node.slot == kNone ? kNone : slot_of(node.slot));
+    copy_node(copier_, node, node.slot == kNone ? kNone : slot_of(node.slot));
   }
 
   SlotId slot_of(SlotId old) {
@@ -245,7 +220,7 @@ class Folder {
   const Graph& graph_;
   const ConstantFinder& finder_;
   std::map<ValueId, std::vector<std::byte>> contents_;
-  Copier copier_;
+  GraphCopy copier_;
   Folded* folded_ = nullptr;
   std::map<SlotId, SlotId> slots_;
 };
@@ -268,7 +243,7 @@ Folded fold_constants(const OpTable& ops, const Graph& graph,
       contents[part.wanted[i]] = std::move(bytes[i]);
     }
   }
-  return Folder(ops, graph, finder, std::move(contents)).run();
+  return Folder(graph, finder, std::move(contents)).run();
 }
 
 }  // namespace braid::runtime

@@ -41,7 +41,9 @@ constexpr const char* kExample =
 constexpr const char* kRules =
     "```\n\n"
     "- Values are read by the type of their key: `1e-4` and `.1` are numbers, "
-    "`no` for a text is the text `no`, a number in quotes is an error. An "
+    "`no` for a text is the text `no`, a number in quotes is an error (values "
+    "of "
+    "`optimizer` and options of `data` may be quoted). An "
     "unknown key is an error that names the nearest known one. All problems "
     "of a file are reported at once, each with its line.\n"
     "- On the command line any key can be set: `braid train job.yaml "
