@@ -40,7 +40,7 @@ class Run {
   ~Run();
 
   // Trains to the end. A run always ends with a checkpoint, unless the loss
-  // is not finite: then it throws, and the newest checkpoint is from before.
+  // is not finite: then it throws and saves nothing more.
   Ending run();
 
   // Whether there is nothing left to do: `out` holds the end of the run. Then
