@@ -67,6 +67,7 @@ class UpdateBuilder {
     std::string update_slot = scoped(kUpdateSlot, optimizer_.scope);
     Var updates = counter(update_slot);
     guard();
+    mask();
     for (auto [parameter, gradient] : step_.gradients) {
       graph_.continue_at(graph_.node(graph_.value(gradient).producer));
       graph_.set_phase(Phase::kUpdate);
@@ -88,7 +89,7 @@ class UpdateBuilder {
 
   void advance(const std::string& name) {
     Var steps = counter(name);
-    assign(graph_.find_slot(name), apply("advance", {steps, Var{}}));
+    assign(graph_.find_slot(name), apply("advance", {steps, active_}));
   }
 
   SlotId number_slot(std::string name, double value, Role role = Role::kHyper) {
@@ -206,6 +207,14 @@ class UpdateBuilder {
     if (optimizer_.skip_nonfinite) keep_ = apply("is_finite", {total});
   }
 
+  // Members that pause keep everything.
+  void mask() {
+    SlotId slot = graph_.find_slot(kActiveSlot);
+    if (slot == kNone) return;
+    active_ = read(graph_, slot);
+    keep_ = keep_ ? mul(keep_, active_) : active_;
+  }
+
   void update(SlotId parameter, Var gradient, Var updates) {
     std::string name = graph_.slot(parameter).name;
     if (optimizer_.clip_each) {
@@ -255,7 +264,7 @@ class UpdateBuilder {
   const UpdateKind& kind_;
   int64_t members_ = 0;
   std::map<std::string, Var> hyper_;
-  Var scale_, keep_;
+  Var scale_, keep_, active_;
   struct Product {
     std::string beta, decay;  // names of the values it is made from
     SlotId slot;

@@ -41,6 +41,8 @@ class State {
   int64_t version() const { return version_; }
 
  private:
+  std::vector<std::byte> read_part(SlotId slot, int64_t begin,
+                                   int64_t bytes) const;
   int64_t parts(SlotId slot) const;
   void check_member(int64_t member) const;
   void check_size(SlotId slot, size_t given, int64_t expected) const;
