@@ -103,18 +103,20 @@ void add_class_outputs(Graph& eval, const std::vector<std::string>& names) {
              name, nearest_name(name, known));
 }
 
-double number_of(const runtime::Executor& executor, const std::string& name) {
+template <class T>
+double number_at(const std::vector<std::byte>& bytes, size_t place) {
+  T value = 0;
+  std::memcpy(&value, bytes.data() + place * sizeof value, sizeof value);
+  return static_cast<double>(value);
+}
+
+double number_of(const runtime::Executor& executor, const std::string& name,
+                 size_t place) {
   const Graph& graph = executor.program().graph;
   DType dtype = graph.value(graph.find_output(name)).type.dtype;
   std::vector<std::byte> bytes = executor.output(name);
-  if (dtype == DType::kFloat64) {
-    double value = 0;
-    std::memcpy(&value, bytes.data(), sizeof value);
-    return value;
-  }
-  float value = 0;
-  std::memcpy(&value, bytes.data(), sizeof value);
-  return value;
+  return dtype == DType::kFloat64 ? number_at<double>(bytes, place)
+                                  : number_at<float>(bytes, place);
 }
 
 }  // namespace
@@ -169,15 +171,16 @@ void add_metric_outputs(Graph& eval, const std::vector<std::string>& names) {
   }
 }
 
-void MetricSums::add(const runtime::Executor& executor, int64_t rows) {
+void MetricSums::add(const runtime::Executor& executor, int64_t rows,
+                     size_t place) {
   auto weight = static_cast<double>(rows);
   rows_ += weight;
-  sums_["loss"] += executor.losses().at(0) * weight;
+  sums_["loss"] += executor.losses().at(place) * weight;
   for (const Output& output : executor.program().graph.outputs()) {
     if (output.name == "loss") continue;
     bool is_count = output.name.starts_with("metric/");
     sums_[output.name] +=
-        number_of(executor, output.name) * (is_count ? 1 : weight);
+        number_of(executor, output.name, place) * (is_count ? 1 : weight);
   }
 }
 

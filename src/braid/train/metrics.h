@@ -38,8 +38,9 @@ class MetricSums {
   explicit MetricSums(std::vector<std::string> names)
       : names_(std::move(names)) {}
 
-  // The last run of an evaluation, over a batch of so many rows.
-  void add(const runtime::Executor& executor, int64_t rows);
+  // The last run of an evaluation, over a batch of so many rows; of an array
+  // the member in that place.
+  void add(const runtime::Executor& executor, int64_t rows, size_t place = 0);
   std::map<std::string, double> values() const;
 
  private:
