@@ -60,7 +60,7 @@ void Run::prepare_phases() {
       job_.data().train, data::LoaderOptions{.batch_size = job_.batch_rows(),
                                              .drop_last = config.drop_last,
                                              .shuffle = config.data.shuffle,
-                                             .seed = config.seed});
+                                             .seed = config.data_seed()});
   loader_->seek(record_.position);
   if (!job_.has_eval()) return;
   eval_feed_ = feed(places.eval);
