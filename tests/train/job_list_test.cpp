@@ -64,7 +64,7 @@ TEST(JobList, MembersAreTheJobWithOverrides) {
       "  - {}\n"
       "  - {optimizer.lr: 3e-3, seed: 2, clip: 1}\n"
       "  - {groups.0.lr: 5, freeze: ['a.*', b], schedule: {kind: "
-      "exponential}}\n"
+      "exponential, gamma: 0.5}}\n"
       "  - {optimizer: adam, epochs: ~, steps: 7}\n");
   EXPECT_FALSE(list.is_single);
   std::string file = std::string(kBase) +

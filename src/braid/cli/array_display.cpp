@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "braid/cli/run_display.h"
-
 namespace braid::cli {
 namespace {
 

@@ -80,6 +80,14 @@ std::string span_text(const std::vector<double>& losses) {
   return text;
 }
 
+std::string scalars_text(const io::Scalars& values) {
+  std::string text;
+  for (const auto& [name, value] : values) {
+    text += fmt::format("{}{} {:.4g}", text.empty() ? "" : "  ", name, value);
+  }
+  return text;
+}
+
 std::string duration_text(double seconds) {
   if (!(seconds < 1e8)) return "-";
   auto s = static_cast<int64_t>(std::ceil(seconds));

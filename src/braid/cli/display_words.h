@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "braid/io/run/scalars.h"
+
 namespace braid::cli {
 
 // How blocks are drawn.
@@ -33,6 +35,9 @@ std::string memory_text(int64_t bytes, int64_t limit_bytes);
 
 // "0.5..1.5 (1 not finite)"; "0.5" when there is one; empty without any.
 std::string span_text(const std::vector<double>& losses);
+
+// "loss 0.0812  accuracy 0.9734"
+std::string scalars_text(const io::Scalars& values);
 
 // "1h05m", "2m03s", "7s"; "-" when it is not known.
 std::string duration_text(double seconds);
