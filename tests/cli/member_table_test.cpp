@@ -17,7 +17,7 @@ TEST(MemberTable, HasARowForEachMember) {
   EXPECT_EQ(
       draw_members(some_members(), kRates, {.width = 100, .utf8 = false}),
       (Lines{
-          " 57 %  ######################------------------  step  2300/4000  "
+          " 57 %  #######################-----------------  step  2300/4000  "
           "eta 17s",
           "1 training, 1 waiting, 1 stopped early, 1 failed  100 model-steps/s"
           "  1600 samples/s  3.00 MiB",

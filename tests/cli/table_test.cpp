@@ -31,8 +31,8 @@ TEST(Table, LeavesOutWhatCanBeSpared) {
 }
 
 TEST(Table, NamesLoseTheirMiddleLast) {
-  EXPECT_EQ(table_lines(columns(), 31)[2], "  lr=0.0..ed=12  10/10  done");
-  EXPECT_EQ(table_lines(columns(), 31)[1], "  short           5/10  training");
+  EXPECT_EQ(table_lines(columns(), 31)[2], "  lr=0...ed=12  10/10  done");
+  EXPECT_EQ(table_lines(columns(), 31)[1], "  short          5/10  training");
 }
 
 TEST(Table, IsNeverWiderThanTheTerminal) {

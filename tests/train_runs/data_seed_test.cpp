@@ -13,7 +13,8 @@ class DataSeed : public SmallJobs {
                               "'*.bias': constant(value=0.1)}\n",
                               overrides));
     Recorder recorder;
-    Run(job, {.listener = &recorder}).run();
+    train::Run run(job, {.listener = &recorder});
+    run.run();
     std::vector<double> losses;
     for (const StepReport& report : recorder.steps) {
       losses.push_back(report.networks[0].loss);

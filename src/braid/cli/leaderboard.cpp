@@ -10,7 +10,7 @@
 #include "braid/cli/member_table.h"
 #include "braid/cli/table.h"
 #include "braid/cli/terminal.h"
-#include "braid/train/metrics.h"
+#include "braid/train/metric_kinds.h"
 
 namespace braid::cli {
 namespace {

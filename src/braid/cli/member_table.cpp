@@ -42,7 +42,7 @@ std::string states_text(Members members) {
   for (MemberState state : kStates) {
     auto count = std::ranges::count(members, state, &MemberReport::state);
     if (count == 0) continue;
-    std::string_view word = state_text(state);
+    std::string word = state_text(state);
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count,
                         word.substr(0, word.find(':')));
   }
