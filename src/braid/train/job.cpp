@@ -151,7 +151,7 @@ data::LoaderOptions Job::loader_options() const {
   return {.batch_size = batch_rows(),
           .drop_last = config_.drop_last,
           .shuffle = config_.data.shuffle,
-          .seed = config_.seed};
+          .seed = config_.data_seed()};
 }
 
 int Job::threads() const {

@@ -18,14 +18,6 @@
 
 namespace braid::train {
 
-enum class MemberState {
-  kWaiting,       // for a free place
-  kTraining,      //
-  kDone,          // all steps
-  kStoppedEarly,  // by early stopping
-  kFailed,        // its loss was not finite
-};
-
 // "waiting", "training", "done", "stopped early", "failed".
 std::string_view member_state_name(MemberState state);
 // Throws std::runtime_error for other texts.

@@ -121,22 +121,6 @@ double number_of(const runtime::Executor& executor, const std::string& name,
 
 }  // namespace
 
-const std::vector<MetricKind>& metric_kinds() {
-  static const std::vector<MetricKind> kinds{
-      {"loss", "mean over the samples"},
-      {"accuracy", "share of targets with the highest score", true},
-      {"top5", "share of targets among the five highest scores", true},
-      {"perplexity", "exponential of the loss"}};
-  return kinds;
-}
-
-bool higher_is_better(const std::string& metric) {
-  for (const MetricKind& kind : metric_kinds()) {
-    if (kind.name == metric) return kind.higher_is_better;
-  }
-  return false;
-}
-
 std::vector<std::string> metric_outputs(const std::vector<std::string>& names) {
   std::vector<std::string> outputs;
   for (const std::string& name : names) {

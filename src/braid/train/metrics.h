@@ -7,19 +7,9 @@
 #include <vector>
 
 #include "braid/runtime/executor.h"
+#include "braid/train/metric_kinds.h"
 
 namespace braid::train {
-
-struct MetricKind {
-  std::string name;
-  std::string summary;
-  bool higher_is_better = false;
-};
-
-// Those that are made here; any other name is an output of the model.
-const std::vector<MetricKind>& metric_kinds();
-
-bool higher_is_better(const std::string& metric);
 
 // The names of outputs that a model must keep for these metrics.
 std::vector<std::string> metric_outputs(const std::vector<std::string>& names);
