@@ -17,7 +17,7 @@ class ArrayTest : public SmallJobs {
     auto& made = jobs_[number];
     if (made) return *made;
     static const char* const kSchedules[] = {
-        "constant", "cosine(steps=40,warmup=3)", "step(size=4,gamma=0.5)",
+        "constant", "cosine(steps=40,warmup=3)", "step(step_size=4,gamma=0.5)",
         "plateau(patience=1)"};
     made = std::make_unique<Job>(
         machine(),
@@ -26,7 +26,7 @@ class ArrayTest : public SmallJobs {
                         "dtype: f64\nsteps: 1000\nema: 0.9\nclip: {}\n"
                         "optimizer: {{kind: adamw, lr: {}, weight_decay: {}}}\n"
                         "schedule: {}\n",
-                        0.1 * (number % 4), 0.5 + 0.25 * number,
+                        0.05 + 0.1 * (number % 4), 0.5 + 0.25 * number,
                         0.002 * (1 + number % 5), 0.01 * (number % 3),
                         kSchedules[number % 4]),
             {fmt::format("seed={}", 100 + number)}));

@@ -181,7 +181,7 @@ void Array::step(size_t phase, std::span<const Turn> turns,
   activate(steps);
   feed.set(inputs);
   LearningRates* rates = rates_[phase].get();
-  if (rates) rates->before_step();
+  if (rates) rates->before_step(steps);
   executor.step(
       [&](int64_t micro, ValueId input) { return feed.at(micro, input); });
   if (rates) rates->after_step(executor.losses(), steps);

@@ -75,6 +75,11 @@ void Job::count_steps() {
   eval_rest_rows_ = eval_size % eval_rows_;
 }
 
+std::optional<double> Job::num_epochs() const {
+  if (config_.steps || !config_.epochs) return std::nullopt;
+  return static_cast<double>(*config_.epochs);
+}
+
 void Job::set_places() {
   size_t phases = model_->phases().size(), next = 0;
   for (size_t i = 0; i < phases; ++i) places_.full.push_back(next++);

@@ -27,6 +27,7 @@ class Job {
   bool has_eval() const { return data_.eval != nullptr; }
 
   int64_t num_steps() const { return num_steps_; }
+  std::optional<double> num_epochs() const;  // when the job counts them
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
   // Rows of batches: full ones, and the last of an epoch where it is shorter
   // and comes up at all; 0: it does not.

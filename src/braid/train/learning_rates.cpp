@@ -64,17 +64,19 @@ void LearningRates::reload() {
   }
 }
 
-void LearningRates::before_step() {
+void LearningRates::before_step(const std::vector<bool>& steps) {
   if (version_ != state_.version()) reload();
-  for (Rate& rate : rates_) write(rate);
+  for (Rate& rate : rates_) write(rate, steps);
   version_ = state_.version();
 }
 
-void LearningRates::write(Rate& rate) {
-  std::vector<double> values;
+void LearningRates::write(Rate& rate, const std::vector<bool>& steps) {
+  if (rate.written.empty()) rate.written = read_all<double>(state_, rate.slot);
+  std::vector<double> values = rate.written;
   for (size_t k = 0; k < schedules_.size(); ++k) {
+    if (!steps.empty() && !steps[k]) continue;
     passes::Moment at{static_cast<double>(steps_[k]), plateaus_[k].reductions};
-    values.push_back(passes::learning_rate(schedules_[k], rate.bases[k], at));
+    values[k] = passes::learning_rate(schedules_[k], rate.bases[k], at);
   }
   if (values == rate.written) return;
   write_all(state_, rate.slot, values);

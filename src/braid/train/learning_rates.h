@@ -21,9 +21,10 @@ class LearningRates {
   // Another schedule for a member, from its next step on.
   void set_schedule(size_t member, passes::Schedule schedule);
 
-  void before_step();
-  // The losses of the step that was taken, per member. Members that paused
-  // are those whose place in `steps` is false; empty: nobody did.
+  // Members that pause are those whose place in `steps` is false; empty:
+  // nobody does. Nothing of theirs changes.
+  void before_step(const std::vector<bool>& steps = {});
+  // The losses of the step that was taken, per member.
   void after_step(const std::vector<double>& losses,
                   const std::vector<bool>& steps = {});
 
@@ -38,7 +39,7 @@ class LearningRates {
   };
 
   void reload();
-  void write(Rate& rate);
+  void write(Rate& rate, const std::vector<bool>& steps);
 
   std::vector<passes::Schedule> schedules_;
   runtime::State& state_;

@@ -154,13 +154,13 @@ void MemberRun::log_losses(const std::vector<double>& rates) {
 
 bool MemberRun::observe(const std::map<std::string, double>& values) {
   record_.last_eval = record_.step;
-  evaluation_.assign(values.begin(), values.end());
+  record_.evaluation.assign(values.begin(), values.end());
   if (files_) {
     files_->add({.step = record_.step,
                  .epoch = epoch(),
                  .time_s = elapsed(),
                  .split = "eval",
-                 .values = evaluation_});
+                 .values = record_.evaluation});
   }
   const EarlyStopConfig& stop = job_.config().eval.early_stop;
   std::string metric = job_.config().checkpoint.best;

@@ -35,10 +35,11 @@ class MemberRun {
   RunRecord& record() { return record_; }
   const RunRecord& record() const { return record_; }
   // Values of the last evaluation; empty before it.
-  const io::Scalars& evaluation() const { return evaluation_; }
+  const io::Scalars& evaluation() const { return record_.evaluation; }
 
   MemberState state = MemberState::kWaiting;
   MemberId member = -1;      // in the array, while it trains
+  size_t number = 0;         // of its row in the report of an array
   int64_t rows = 0;          // of its last batch
   int64_t saved_step = -1;   // of the newest checkpoint; -1: none
   std::string failure = {};  // why it failed
@@ -83,7 +84,6 @@ class MemberRun {
   std::unique_ptr<RunFiles> files_;
   std::vector<std::string> unlogged_;  // said before there were files
   RunRecord record_;
-  io::Scalars evaluation_;
   Clock::time_point start_ = Clock::now();
   double time_before_s_ = 0;
 };

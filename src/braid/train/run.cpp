@@ -33,6 +33,7 @@ Ending Run::train() {
     retire();
     enter_waiting();
   }
+  if (!is_alone_ && options_.listener) options_.listener->on_array(*report_);
   save(with_state(MemberState::kTraining));
   finish();
   if (is_alone_ && members_[0]->state == MemberState::kStoppedEarly) {
@@ -98,6 +99,7 @@ void Run::step() {
     return (*batches)[array_->shares_batches() ? 0 : place];
   };
   Members training = with_state(MemberState::kTraining);
+  auto begin = std::chrono::steady_clock::now();
   size_t num_phases = members_[0]->job().model().phases().size();
   for (size_t phase = 0; phase < num_phases; ++phase) {
     std::map<int64_t, std::vector<Array::Turn>, std::greater<>> turns;
@@ -118,6 +120,12 @@ void Run::step() {
     }
   }
   ++ticks_;
+  if (training.size() == members_.size()) {
+    std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - begin;
+    full_steps_s_ += took.count();
+    ++full_steps_;
+  }
   for (MemberRun* member : with_state(MemberState::kTraining)) {
     ++member->record().step;
     member->record().position = batch_of(*member).next;
@@ -155,6 +163,7 @@ void Run::check_finite(MemberRun& member, size_t phase) {
 void Run::fail(MemberRun& member, const std::string& text) {
   member.state = MemberState::kFailed;
   member.failure = text;
+  report_state(member);
   say(member, LogLevel::kError, text);
 }
 
@@ -178,6 +187,7 @@ Run::Members Run::look_after() {
     if (ends) {
       member->state = member->is_stopped_early() ? MemberState::kStoppedEarly
                                                  : MemberState::kDone;
+      report_state(*member);
     }
     bool is_due = ends || member->is_checkpoint_due();
     if (is_due && std::ranges::find(due, member) == due.end()) {
@@ -241,24 +251,56 @@ void Run::say(MemberRun& member, LogLevel level, const std::string& text) {
 
 void Run::report() {
   if (!options_.listener) return;
+  if (is_alone_) return report_step(*members_[0]);
   for (MemberRun* member : with_state(MemberState::kTraining)) {
-    const Job& job = member->job();
-    StepReport report{.step = member->record().step,
-                      .steps = job.num_steps(),
-                      .epoch = member->epoch(),
-                      .rows = member->rows,
-                      .memory_bytes = backend_->account().used_bytes()};
-    if (!job.config().steps && job.config().epochs) {
-      report.epochs = static_cast<double>(*job.config().epochs);
-    }
-    for (size_t i = 0; i < job.model().phases().size(); ++i) {
-      size_t network = job.model().phases()[i].network;
-      report.networks.push_back({job.model().networks()[network].name,
-                                 array_->loss(i, member->member),
-                                 array_->rate(i, member->member)});
-    }
-    options_.listener->on_step(report);
+    MemberReport& row = report_->members[member->number];
+    row.step = member->record().step;
+    row.epoch = member->epoch();
+    row.loss = array_->loss(0, member->member);
+    row.lr = array_->rate(0, member->member);
+    ++report_->model_steps;
+    report_->samples += member->rows;
   }
+  options_.listener->on_array(*report_);
+}
+
+// Of a job alone.
+void Run::report_step(MemberRun& member) const {
+  const Job& job = member.job();
+  StepReport report{.step = member.record().step,
+                    .steps = job.num_steps(),
+                    .epoch = member.epoch(),
+                    .epochs = job.num_epochs(),
+                    .rows = member.rows,
+                    .memory_bytes = backend_->account().used_bytes()};
+  for (size_t i = 0; i < job.model().phases().size(); ++i) {
+    size_t network = job.model().phases()[i].network;
+    report.networks.push_back({job.model().networks()[network].name,
+                               array_->loss(i, member.member),
+                               array_->rate(i, member.member)});
+  }
+  options_.listener->on_step(report);
+}
+
+// What changes more rarely than steps.
+void Run::report_state(MemberRun& member) {
+  if (is_alone_) return;
+  MemberReport& row = report_->members[member.number];
+  row.name = member.name();
+  row.state = member.state;
+  row.step = member.record().step;
+  row.steps = member.job().num_steps();
+  row.epoch = member.epoch();
+  row.epochs = member.job().num_epochs();
+  row.evaluation = member.evaluation();
+  report_->memory_bytes = backend_->account().used_bytes();
+  int64_t limit = member.job().limit_bytes();
+  report_->limit_bytes = limit == runtime::kNoLimit ? 0 : limit;
+}
+
+std::optional<double> Run::step_s() const {
+  if (full_steps_ == 0) return std::nullopt;
+  return full_steps_s_ / static_cast<double>(full_steps_);
 }
 
 }  // namespace braid::train

@@ -22,6 +22,9 @@ struct RunOptions {
   std::function<bool()> stop = {};  // asked after every step
   Listener* listener = nullptr;
   std::filesystem::path trace = {};  // a file for Perfetto; empty: none
+  // Of several jobs: the report that the listener gets, with a row for each of
+  // them and maybe for others; borrowed. Null: one of its own.
+  ArrayReport* report = nullptr;
 };
 
 // One of several jobs, with the folder of its own run; empty: no files.
@@ -29,6 +32,7 @@ struct RunMember {
   std::string name;
   const Job* job = nullptr;
   std::filesystem::path out = {};
+  size_t number = 0;  // of its row in the report
 };
 
 enum class Ending {
@@ -66,6 +70,10 @@ class Run {
   Array& array() { return *array_; }
   Programs& programs() { return array_->programs(); }
   int64_t num_parameters() const;  // of one member
+  // Of an array in which all members trained at once: the mean seconds of its
+  // steps so far, without evaluations.
+  std::optional<double> step_s() const;
+  bool shares_batches() const { return array_ && array_->shares_batches(); }
 
   // Of the first job.
   int64_t steps_done() const { return record().step; }
@@ -99,6 +107,8 @@ class Run {
   void check_finite(MemberRun& member, size_t phase);
   void fail(MemberRun& member, const std::string& text);
   void report();
+  void report_step(MemberRun& member) const;
+  void report_state(MemberRun& member);
   Members look_after();
   Members evaluate();
   std::vector<std::map<std::string, double>> evaluate_on(
@@ -133,6 +143,10 @@ class Run {
   std::map<std::pair<const data::Dataset*, int64_t>,
            std::unique_ptr<data::Loader>>
       eval_loaders_;   // by rows of a batch
+  ArrayReport own_report_;
+  ArrayReport* report_ = nullptr;
+  double full_steps_s_ = 0;  // of steps with all members
+  int64_t full_steps_ = 0;
   int64_t ticks_ = 0;  // steps of the array
   int64_t capacity_ = 0;
   double compile_s_ = 0;

@@ -19,7 +19,8 @@ Run::Members Run::evaluate() {
     for (size_t i = 0; i < members.size(); ++i) {
       MemberRun& member = *members[i];
       if (member.observe(values[i])) best.push_back(&member);
-      if (options_.listener) {
+      report_state(member);
+      if (options_.listener && is_alone_) {
         options_.listener->on_eval(member.record().step, member.evaluation());
       }
       if (!member.is_stopped_early()) continue;

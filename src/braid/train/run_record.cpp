@@ -23,15 +23,25 @@ Best read_best(const Json& json) {
 }
 
 // JSON has no numbers that are not finite: they are texts, as "-inf".
+Json number_json(double number) {
+  return std::isfinite(number) ? Json(number) : Json(fmt::to_string(number));
+}
+
 Json sums_json(const std::vector<double>& sums) {
   Json list = Json::array();
-  for (double sum : sums) {
-    list.push_back(std::isfinite(sum) ? Json(sum) : Json(fmt::to_string(sum)));
+  for (double sum : sums) list.push_back(number_json(sum));
+  return list;
+}
+
+Json scalars_json(const io::Scalars& scalars) {
+  Json list = Json::array();
+  for (const auto& [name, value] : scalars) {
+    list.push_back({name, number_json(value)});
   }
   return list;
 }
 
-double read_sum(const Json& sum) {
+double read_number(const Json& sum) {
   if (sum.is_number()) return sum;
   auto text = sum.get<std::string>();
   if (text == "inf") return INFINITY;
@@ -46,8 +56,16 @@ std::vector<double> read_sums(const Json& list) {
     fail_world("[resume] expected a list of numbers in the record of the run");
   }
   std::vector<double> sums;
-  for (const Json& sum : list) sums.push_back(read_sum(sum));
+  for (const Json& sum : list) sums.push_back(read_number(sum));
   return sums;
+}
+
+io::Scalars read_scalars(const Json& list) {
+  io::Scalars scalars;
+  for (const Json& entry : list) {
+    scalars.emplace_back(entry.at(0), read_number(entry.at(1)));
+  }
+  return scalars;
 }
 
 }  // namespace
@@ -72,19 +90,22 @@ Json record_json(const RunRecord& r) {
           {"loss_counts", r.loss_counts},
           {"best", best_json(r.best)},
           {"early_stop", best_json(r.early_stop)},
-          {"last_eval", r.last_eval}};
+          {"last_eval", r.last_eval},
+          {"evaluation", scalars_json(r.evaluation)}};
 }
 
 RunRecord read_record(const Json& json) {
   try {
-    return {.step = json.at("step"),
-            .position = {json.at("epoch"), json.at("sample")},
-            .time_s = json.at("time_s"),
-            .loss_sums = read_sums(json.at("loss_sums")),
-            .loss_counts = json.at("loss_counts"),
-            .best = read_best(json.at("best")),
-            .early_stop = read_best(json.at("early_stop")),
-            .last_eval = json.at("last_eval")};
+    return {
+        .step = json.at("step"),
+        .position = {json.at("epoch"), json.at("sample")},
+        .time_s = json.at("time_s"),
+        .loss_sums = read_sums(json.at("loss_sums")),
+        .loss_counts = json.at("loss_counts"),
+        .best = read_best(json.at("best")),
+        .early_stop = read_best(json.at("early_stop")),
+        .last_eval = json.at("last_eval"),
+        .evaluation = read_scalars(json.value("evaluation", Json::array()))};
   } catch (const Json::exception& error) {
     fail_world("[resume] the record of the run cannot be read: {}",
                error.what());

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "braid/io/data/loader.h"
+#include "braid/io/run/scalars.h"
 #include "braid/train/job_config.h"
 
 namespace braid::train {
@@ -31,9 +32,10 @@ struct RunRecord {
   // Since the last line of metrics, by phase.
   std::vector<double> loss_sums = {};
   std::vector<int64_t> loss_counts = {};
-  Best best = {};         // of checkpoints
-  Best early_stop = {};   // of early stopping
-  int64_t last_eval = 0;  // step of the last evaluation
+  Best best = {};               // of checkpoints
+  Best early_stop = {};         // of early stopping
+  int64_t last_eval = 0;        // step of the last evaluation,
+  io::Scalars evaluation = {};  // and its values
 };
 
 nlohmann::json record_json(const RunRecord& record);

@@ -46,15 +46,20 @@ Run::Run(const Job& job, RunOptions options) : options_(std::move(options)) {
 Run::Run(const std::vector<RunMember>& members, RunOptions options)
     : options_(std::move(options)), is_alone_(false) {
   if (members.empty()) fail_usage("[train] there is no job to train");
-  for (const RunMember& m : members) {
+  report_ = options_.report ? options_.report : &own_report_;
+  for (size_t i = 0; i < members.size(); ++i) {
+    const RunMember& m = members[i];
     members_.push_back(std::make_unique<MemberRun>(*m.job, m.name, m.out));
+    members_[i]->number = options_.report ? m.number : i;
   }
+  if (!options_.report) own_report_.members.resize(members.size());
   auto count = static_cast<int64_t>(members.size());
   capacity_ =
       options_.capacity > 0 ? std::min(options_.capacity, count) : count;
   open();
   create_folders();
   restore_array();
+  for (const auto& member : members_) report_state(*member);
   if (is_finished()) return;
   make_array();
   for (MemberRun* member : with_state(MemberState::kTraining)) seat(*member);
@@ -143,6 +148,7 @@ void Run::seat(MemberRun& member) {
         fmt::format("going on after step {}", member.record().step));
   }
   loader_.reset();
+  report_state(member);
 }
 
 void Run::enter_waiting() {

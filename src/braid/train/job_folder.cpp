@@ -1,0 +1,104 @@
+#include "braid/train/job_folder.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "braid/base/error.h"
+#include "braid/io/directory_lock.h"
+#include "braid/io/file.h"
+#include "braid/train/job_file.h"
+#include "braid/train/run_files.h"
+
+namespace braid::train {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::string folder_text(const JobFolder& folder) {
+  Json jobs = Json::array();
+  for (const NamedJob& job : folder.jobs) {
+    jobs.push_back({{"name", job.name}, {"config", job_text(job.config)}});
+  }
+  return Json{{"jobs", jobs}, {"arrays", folder.arrays}}.dump(1) + "\n";
+}
+
+JobFolder parse_folder(const Json& json, const fs::path& path) {
+  JobFolder folder{.jobs = {}, .arrays = json.at("arrays")};
+  for (const Json& job : json.at("jobs")) {
+    auto text = job.at("config").get<std::string>();
+    folder.jobs.push_back({job.at("name"), parse_job(text, path)});
+  }
+  return folder;
+}
+
+// Every job is a member of one array.
+bool is_whole(const JobFolder& folder) {
+  std::vector<size_t> seen;
+  for (const std::vector<size_t>& array : folder.arrays) {
+    if (array.empty()) return false;
+    seen.insert(seen.end(), array.begin(), array.end());
+  }
+  std::ranges::sort(seen);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i] != i) return false;
+  }
+  return seen.size() == folder.jobs.size() && !seen.empty();
+}
+
+}  // namespace
+
+fs::path jobs_path(const fs::path& out) { return out / "jobs.json"; }
+
+fs::path array_path(const fs::path& out, size_t number) {
+  return out / fmt::format("array-{}", number);
+}
+
+bool holds_jobs(const fs::path& out) {
+  std::error_code ignored;  // opening it tells what is wrong
+  return fs::exists(jobs_path(out), ignored);
+}
+
+void check_free_for_jobs(const fs::path& out) {
+  if (holds_jobs(out)) {
+    fail_usage(
+        "[out] '{}' holds jobs\n"
+        "HINT: 'braid resume {}' goes on with them; else choose another --out",
+        out.string(), out.string());
+  }
+  check_free(out);
+}
+
+void create_job_folder(const fs::path& out, const JobFolder& folder) {
+  check_free_for_jobs(out);
+  std::error_code error;
+  bool is_new = !fs::exists(out, error);
+  fs::create_directories(out, error);
+  if (error) {
+    io::fail_file("out", "cannot create directory", out, error.value());
+  }
+  io::DirectoryLock lock(out);
+  try {
+    io::write_file_atomically(jobs_path(out), folder_text(folder));
+  } catch (...) {
+    if (is_new) fs::remove(out, error);
+    throw;
+  }
+}
+
+JobFolder read_job_folder(const fs::path& out) {
+  io::MappedFile file(jobs_path(out));
+  const auto* begin = reinterpret_cast<const char*>(file.bytes().data());
+  try {
+    Json json = Json::parse(begin, begin + file.bytes().size());
+    JobFolder folder = parse_folder(json, jobs_path(out));
+    if (is_whole(folder)) return folder;
+  } catch (const Json::exception& error) {
+    fail_world("[resume] '{}' cannot be read: {}", jobs_path(out).string(),
+               error.what());
+  }
+  fail_world("[resume] '{}' does not say which jobs train together",
+             jobs_path(out).string());
+}
+
+}  // namespace braid::train
