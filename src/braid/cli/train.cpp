@@ -3,11 +3,14 @@
 #include <memory>
 
 #include "braid/base/error.h"
+#include "braid/cli/job_arguments.h"
 #include "braid/cli/log_options.h"
 #include "braid/cli/run_display.h"
 #include "braid/cli/signals.h"
+#include "braid/cli/train_list.h"
 #include "braid/cli/verb.h"
 #include "braid/train/job_file.h"
+#include "braid/train/job_folder.h"
 #include "braid/train/job_page.h"
 #include "braid/train/run.h"
 
@@ -15,9 +18,9 @@ namespace braid::cli {
 namespace {
 
 struct TrainOptions {
-  std::string job;
-  std::vector<std::string> overrides;
+  std::vector<std::string> words;  // job files and values over them
   std::string out;
+  std::string profile;
   std::string trace;
   bool resume = false;
   LogOptions log;
@@ -27,6 +30,17 @@ void declare_output(CLI::App& app, TrainOptions& o) {
   declare_log_options(app, o.log);
   app.add_option("--trace", o.trace, "Write what was done when, for Perfetto")
       ->type_name("FILE");
+  app.add_option("--profile", o.profile,
+                 "Of several jobs: measured seconds that grouping goes by; "
+                 "written at the end")
+      ->type_name("FILE");
+}
+
+TrainListOptions list_options(const TrainOptions& o) {
+  if (!o.trace.empty()) {
+    fail_usage("[braid train] --trace is for one job");
+  }
+  return {.out = o.out, .resume = o.resume, .profile = o.profile, .log = o.log};
 }
 
 int run_job(const train::JobConfig& config, const TrainOptions& o,
@@ -69,7 +83,8 @@ void check_same_job(train::JobConfig config, const std::string& out) {
 }
 
 int run_train(const TrainOptions& o) {
-  if (o.job.empty()) {
+  JobArguments arguments = split_arguments(o.words);
+  if (arguments.files.empty()) {
     fail_usage(
         "[braid train] JOB is missing: a YAML file\n"
         "HINT: see 'braid train --help'");
@@ -79,29 +94,32 @@ int run_train(const TrainOptions& o) {
         "[braid train] --out DIR is missing\n"
         "HINT: a new folder for the results, as --out runs/first");
   }
-  train::JobConfig config = train::read_job(o.job, o.overrides);
+  train::JobList list =
+      train::read_job_list(arguments.files, arguments.overrides);
+  if (!list.is_single) return train_list(std::move(list), list_options(o));
+  const train::JobConfig& config = list.jobs[0].config;
   bool goes_on = o.resume && train::holds_run(o.out);
   goes_on ? check_same_job(config, o.out) : train::check_free(o.out);
   return run_job(config, o, !goes_on);
 }
 
 int run_resume(const TrainOptions& o) {
+  if (train::holds_jobs(o.out)) return resume_list(list_options(o));
   if (!train::holds_run(o.out)) {
     fail_usage(
         "[braid resume] '{}' holds no run: there is no {}\n"
         "HINT: 'braid train JOB.yaml --out {}' begins one",
         o.out, train::config_path(o.out).filename().string(), o.out);
   }
-  return run_job(train::read_job(train::config_path(o.out), o.overrides), o,
-                 false);
+  return run_job(train::read_job(train::config_path(o.out)), o, false);
 }
 
 }  // namespace
 
 Action add_train(CLI::App& app) {
   auto o = std::make_shared<TrainOptions>();
-  app.add_option("JOB", o->job, "A job file (YAML)")->type_name(" ");
-  app.add_option("OVERRIDES", o->overrides, "KEY=VALUE, as optimizer.lr=3e-4")
+  app.add_option("JOB", o->words,
+                 "Job files (YAML), and KEY=VALUE, as optimizer.lr=3e-4")
       ->type_name(" ");
   app.add_option("--out", o->out, "A new folder for the run")->type_name("DIR");
   app.add_flag("--resume", o->resume, "Go on when DIR holds this job's run");

@@ -1,0 +1,131 @@
+#include "braid/cli/train_list.h"
+
+#include <sys/resource.h>
+
+#include "braid/base/error.h"
+#include "braid/cli/array_display.h"
+#include "braid/cli/signals.h"
+#include "braid/cli/verb.h"
+#include "braid/io/file.h"
+#include "braid/runtime/machine.h"
+#include "braid/train/array_plans.h"
+#include "braid/train/list_run.h"
+
+namespace braid::cli {
+namespace {
+
+// Every member has files of its own.
+void allow_many_files() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+plan::Profile read_profile(const std::string& path) {
+  if (path.empty()) return {};
+  auto file = io::MappedFile::open_if_exists(path);
+  if (!file) return {};
+  const auto* begin = reinterpret_cast<const char*>(file->bytes().data());
+  return plan::Profile::parse(std::string(begin, file->bytes().size()));
+}
+
+std::vector<JobResult> results_of(const train::ListRun& run,
+                                  const std::string& out) {
+  std::vector<JobResult> results;
+  for (const train::MemberReport& member : run.report().members) {
+    JobResult result{.name = member.name,
+                     .state = member.state,
+                     .steps = member.step,
+                     .metrics = member.evaluation,
+                     .folder = out + "/" + member.name};
+    if (result.metrics.empty() && member.loss) {
+      result.metrics.emplace_back("loss", *member.loss);
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+// What kept jobs from ending; whether there was anything.
+bool print_failures(const train::ListRun& run) {
+  bool has_failed = false;
+  for (size_t i = 0; i < run.failures().size(); ++i) {
+    if (run.failures()[i].empty()) continue;
+    fmt::print(stderr, "[braid train] {}: {}\n", run.folder().jobs[i].name,
+               run.failures()[i]);
+    has_failed = true;
+  }
+  if (has_failed) {
+    fmt::print(stderr,
+               "HINT: lower the learning rate, clip gradients, or set "
+               "'on_nan: skip'\n");
+  }
+  return has_failed;
+}
+
+int run_list(const runtime::Machine& machine, const TrainListOptions& o,
+             plan::Profile profile) {
+  allow_many_files();
+  ArrayDisplay display({.quiet = o.log.quiet, .shown = o.log.shown()});
+  train::ListRun run(
+      machine, o.out,
+      {.stop = stop_requested, .listener = &display, .profile = &profile});
+  train::Ending ending = run.run();
+  if (!o.profile.empty()) {
+    io::write_file_atomically(o.profile, profile.text());
+  }
+  if (ending == train::Ending::kInterrupted) {
+    display.finish();
+    fmt::print(stderr,
+               "[braid train] stopped; everything is saved\n"
+               "HINT: 'braid resume {}' goes on from there\n",
+               o.out);
+    return kInterrupted;
+  }
+  display.done(results_of(run, o.out), o.out);
+  return print_failures(run) ? kFailed : kOk;
+}
+
+void check_same_jobs(train::JobList list, const std::string& out) {
+  for (train::NamedJob& job : list.jobs) {
+    train::resolve_data_paths(job.config);
+  }
+  if (list.jobs == train::read_job_folder(out).jobs) return;
+  fail_usage(
+      "[braid train] '{}' holds other jobs\n"
+      "HINT: 'braid resume {}' goes on with those",
+      out, out);
+}
+
+}  // namespace
+
+int train_list(train::JobList list, const TrainListOptions& o) {
+  watch_stop_signals();
+  auto machine = runtime::this_machine();
+  plan::Profile profile = read_profile(o.profile);
+  if (o.resume && train::holds_jobs(o.out)) {
+    check_same_jobs(std::move(list), o.out);
+    return run_list(*machine, o, std::move(profile));
+  }
+  train::check_free_for_jobs(o.out);
+  train::JobFolder folder;
+  for (const train::ArrayPlan& plan :
+       train::plan_arrays(*machine, list.jobs, profile).arrays) {
+    folder.arrays.push_back(plan.jobs);
+  }
+  folder.jobs = std::move(list.jobs);
+  for (train::NamedJob& job : folder.jobs) {
+    train::resolve_data_paths(job.config);
+  }
+  train::create_job_folder(o.out, folder);
+  return run_list(*machine, o, std::move(profile));
+}
+
+int resume_list(const TrainListOptions& o) {
+  watch_stop_signals();
+  auto machine = runtime::this_machine();
+  return run_list(*machine, o, read_profile(o.profile));
+}
+
+}  // namespace braid::cli
