@@ -34,19 +34,11 @@ std::string optimizer_text(const passes::Optimizer& o) {
   return text;
 }
 
-std::string rates_text(const passes::Schedule& schedule) {
-  return fmt::format("scheduled={} plateau={}\n",
-                     schedule != passes::parse_schedule("constant"),
-                     passes::watches_loss(schedule));
-}
-
 std::string network_text(const JobConfig& job, const NetworkConfig& network) {
-  return optimizer_text(optimizer_of(job, network)) +
-         rates_text(passes::parse_schedule(network.schedule));
+  return optimizer_text(optimizer_of(job, network));
 }
 
-// Takes out what is a number per member; optimizer and schedule are then said
-// apart.
+// Takes out what is a number per member; the optimizer is then said apart.
 template <class Network>
 void make_plain(Network& network) {
   network.optimizer.values = {};
@@ -132,8 +124,7 @@ std::string job_signature(const Job& job) {
 std::string config_signature(const JobConfig& config) {
   std::string text = job_text(plain_job(config));
   if (config.phases.empty()) {
-    return text + optimizer_text(optimizer_of(config)) +
-           rates_text(passes::parse_schedule(config.schedule));
+    return text + optimizer_text(optimizer_of(config));
   }
   for (const auto& [name, network] : config.networks) {
     text += "network " + name + "\n" + network_text(config, network);

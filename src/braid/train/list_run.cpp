@@ -7,15 +7,18 @@ namespace braid::train {
 
 ListRun::ListRun(const runtime::Machine& machine, std::filesystem::path out,
                  ListRunOptions options)
-    : machine_(machine),
-      out_(std::move(out)),
+    : out_(std::move(out)),
       options_(std::move(options)),
       lock_(out_),
       folder_(read_job_folder(out_)),
       failures_(folder_.jobs.size()) {
   io::remove_temporary_files(out_);
   for (const NamedJob& job : folder_.jobs) {
-    report_.members.push_back({.name = job.name});
+    jobs_.push_back(std::make_unique<Job>(machine, job.config,
+                                          JobHooks{.datasets = &datasets_}));
+    report_.members.push_back({.name = job.name,
+                               .steps = jobs_.back()->num_steps(),
+                               .epochs = jobs_.back()->num_epochs()});
   }
 }
 

@@ -21,7 +21,8 @@ struct ListRunOptions {
 // One thread. Borrows the machine and the listener.
 class ListRun {
  public:
-  // The jobs of a folder, from where they are. Holds its lock while it lives.
+  // The jobs of a folder, from where they are; opens all of them. Holds its
+  // lock while it lives.
   ListRun(const runtime::Machine& machine, std::filesystem::path out,
           ListRunOptions options);
 
@@ -38,12 +39,12 @@ class ListRun {
   Ending run_array(size_t number);
   void note(const Run& run, const std::vector<size_t>& numbers);
 
-  const runtime::Machine& machine_;
   std::filesystem::path out_;
   ListRunOptions options_;
   io::DirectoryLock lock_;
   JobFolder folder_;
   DatasetCache datasets_;
+  std::vector<std::unique_ptr<Job>> jobs_;
   ArrayReport report_;
   std::vector<std::string> failures_;
 };

@@ -237,7 +237,7 @@ int64_t Run::num_parameters() const {
 }
 
 void Run::say(LogLevel level, const std::string& text) {
-  if (is_alone_) members_[0]->log(text);
+  for (const auto& member : members_) member->log(text);
   if (options_.listener) options_.listener->on_message(level, text);
 }
 

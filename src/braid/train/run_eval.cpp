@@ -30,6 +30,9 @@ Run::Members Run::evaluate() {
                       member.record().early_stop.step));
     }
   }
+  if (!due.empty() && !is_alone_ && options_.listener) {
+    options_.listener->on_array(*report_);
+  }
   return best;
 }
 

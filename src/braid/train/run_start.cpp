@@ -164,7 +164,7 @@ void Run::say_what_is_ready() {
   say(LogLevel::kInfo, data_words(job));
   say(LogLevel::kDebug, field_words(*job.data().train));
   say(LogLevel::kInfo, model_words(job, array_->programs()));
-  if (!is_alone_) {
+  if (members_.size() > 1) {
     say(LogLevel::kInfo, array_words(*array_, members_.size()));
   }
   say(LogLevel::kDebug,
