@@ -152,7 +152,7 @@ TEST(ConfigProblems, BadFilesAreRefusedWithTheirLine) {
       {"\xff\xfe"
        "a",
        {"byte 0 is no UTF-8 text", "save the file as UTF-8"}},
-      {bomb(), {"expected at most 50000 values", "an alias counts"}},
+      {bomb(), {"expected at most 100000 values", "an alias counts"}},
       {deep_aliases(), {"expected at most 64 levels"}},
       {many_keys(), {"expected at most 4096 keys in a map"}},
       {nested(100), {"expected at most 64 levels"}},

@@ -129,6 +129,23 @@ TEST(ArrayDisplay, EndsWithTheLeaderboard) {
       << text;
 }
 
+TEST(ArrayDisplay, ATerminalGetsTheBestOnly) {
+  std::vector<JobResult> results;
+  for (int i = 0; i < 50; ++i) {
+    results.push_back(
+        {.name = "m" + std::to_string(i), .metrics = {{"loss", 50.0 - i}}});
+  }
+  PseudoTerminal terminal(80);
+  ArrayDisplay(ArrayDisplayOptions(), terminal.out()).done(results, "runs");
+  const auto& lines = terminal.screen().lines;
+  ASSERT_EQ(lines.size(), 1u + 40 + 2);
+  EXPECT_THAT(lines[40], StartsWith("  40  m10 "));
+  EXPECT_EQ(lines[41], "  ... 10 more");
+  File file(std::tmpfile(), std::fclose);
+  ArrayDisplay(ArrayDisplayOptions(), file.get()).done(results, "runs");
+  EXPECT_EQ(count(content_of(file.get()), "\n"), 1u + 50 + 1);
+}
+
 TEST(ArrayDisplay, QuietWritesTheLastLineOnly) {
   File file(std::tmpfile(), std::fclose);
   ArrayDisplay display({.quiet = true, .shown = LogLevel::kError}, file.get());

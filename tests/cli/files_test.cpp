@@ -97,7 +97,7 @@ TEST_F(Files, HugeAndDeepOnesAreRefused) {
       {std::string(2000000, 'a'), "at most 1048576 bytes"},
       {keys + "}", "at most 4096 keys"},
       {std::string(100000, '['), "at most 64 levels"},
-      {bomb, "at most 50000 values"},
+      {bomb, "at most 100000 values"},
   };
   for (const auto& [text, problem] : cases) {
     std::filesystem::path path = write(text);

@@ -19,8 +19,8 @@ TEST(MemberTable, HasARowForEachMember) {
       (Lines{
           " 57 %  #######################-----------------  step  2300/4000  "
           "eta 17s",
-          "1 training, 1 waiting, 1 stopped early, 1 failed  100 model-steps/s"
-          "  1600 samples/s  3.00 MiB",
+          "100 model-steps/s  1600 samples/s  3.00 MiB  1 training, 1 waiting, "
+          "1 stopped early, 1 failed",
           "  name                 step  epoch       loss      lr  accuracy  "
           "state",
           "  lr=0.001,seed=1  300/1000  1.2/4        0.5  1.0e-3      0.75  "
@@ -31,6 +31,11 @@ TEST(MemberTable, HasARowForEachMember) {
           "failed: NaN",
           "  next               0/1000  0.0/4          -       -         -  "
           "waiting"}));
+}
+
+TEST(MemberTable, SaysLessWhereThereIsLittleRoom) {
+  EXPECT_EQ(draw_members(some_members(), kRates, {.width = 79})[1],
+            "100 model-steps/s  1600 samples/s  3.00 MiB  2 of 4 ended");
 }
 
 TEST(MemberTable, CountsTheRowsThatDoNotFit) {

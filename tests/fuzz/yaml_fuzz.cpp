@@ -1,12 +1,14 @@
-// libFuzzer target: any bytes either are a job, a members file or a plan file,
-// all of whose values can be looked at, or are refused with one of our two
-// error types. A job that was read is written and read back to the same.
+// libFuzzer target: any bytes either are a job, a list of them, a members file
+// or a plan file, all of whose values can be looked at, or are refused with one
+// of our two error types. A job that was read is written and read back to the
+// same.
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -17,6 +19,8 @@
 #include "braid/cli/settings.h"
 #include "braid/models/models.h"
 #include "braid/train/job_file.h"
+#include "braid/train/job_list.h"
+#include "braid/train/job_names.h"
 
 namespace {
 
@@ -92,6 +96,19 @@ void read_job(const std::filesystem::path& path) {
   }
 }
 
+// Members have names of their own, and are jobs that can be written.
+void read_job_list(const std::filesystem::path& path) {
+  train::JobList list = train::read_job_list({path});
+  std::set<std::string> names;
+  for (const train::NamedJob& job : list.jobs) {
+    if (!names.insert(job.name).second) std::abort();
+    if (!train::name_problem(job.name).empty()) std::abort();
+  }
+  if (list.jobs.empty() || list.jobs.size() > train::kMostMembers) std::abort();
+  const train::JobConfig& last = list.jobs.back().config;
+  if (train::parse_job(train::job_text(last), path) != last) std::abort();
+}
+
 // Lines of the text are overrides of a job.
 void read_overrides(const uint8_t* data, size_t size) {
   std::istringstream lines(
@@ -112,6 +129,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   is_taken([&] { read_members(path); });
   is_taken([&] { read_plan(path); });
   is_taken([&] { read_job(path); });
+  is_taken([&] { read_job_list(path); });
   is_taken([&] { read_overrides(data, size); });
   return 0;
 }

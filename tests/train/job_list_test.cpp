@@ -213,6 +213,16 @@ TEST(JobList, MembersAreAListWithLimits) {
   EXPECT_THAT(problems(many + "]\n"), HasSubstr("items, got 4097"));
 }
 
+// Each member has what the file has, so that a large file may have few.
+TEST(JobList, MembersOfLargeFilesAreLimited) {
+  std::string lines = "freeze: [";
+  for (int i = 0; i < 3000; ++i) lines += "a,";
+  lines += "]\nmembers: [";
+  for (int i = 0; i < 2000; ++i) lines += fmt::format("{{seed: {}}},", i);
+  EXPECT_THAT(problems(lines + "]\n"),
+              HasSubstr("2000 members of a file with"));
+}
+
 // A job where only one can be used says so.
 TEST(JobList, OneJobHasNoMembers) {
   std::string text = error_of([] {

@@ -13,6 +13,9 @@ using train::MemberState;
 
 constexpr int kRowsForOthers = 6;  // bar, sums, titles, hidden, what is above
 
+constexpr size_t kMostPlaces = 41;  // of a leaderboard, with its title
+constexpr int kWidthOfFiles = 400;  // what is no terminal has no edge
+
 double seconds_between(std::chrono::steady_clock::time_point begin,
                        std::chrono::steady_clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
@@ -106,17 +109,24 @@ ArrayRates ArrayDisplay::rates(const ArrayReport& report) const {
           static_cast<double>(report.samples - first_samples_) / seconds};
 }
 
+// A terminal gets the best ones, a file all of them.
+void ArrayDisplay::print_leaderboard(const std::vector<JobResult>& results,
+                                     const std::string& metric) {
+  bool in_place = block_.is_in_place();
+  std::vector<std::string> lines = leaderboard_lines(
+      results, metric, in_place ? block_.width() : kWidthOfFiles);
+  size_t shown = in_place ? std::min(lines.size(), kMostPlaces) : lines.size();
+  for (size_t i = 0; i < shown; ++i) block_.print(lines[i]);
+  size_t hidden = lines.size() - shown;
+  if (hidden > 0) block_.print(fmt::format("  ... {} more", hidden));
+}
+
 void ArrayDisplay::done(std::vector<JobResult> results,
                         const std::string& out) {
   finish();
   std::string metric = ranking_metric(results);
   sort_results(results, metric);
-  if (!options_.quiet) {
-    for (const std::string& line :
-         leaderboard_lines(results, metric, block_.width())) {
-      block_.print(line);
-    }
-  }
+  if (!options_.quiet) print_leaderboard(results, metric);
   block_.print(summary_line(results, metric, out));
 }
 

@@ -51,6 +51,8 @@ class ArrayDisplay : public train::Listener {
   void show(const train::ArrayReport& report);
   void say_events(const train::ArrayReport& report);
   std::string event_text(const train::MemberReport& member, Said& said) const;
+  void print_leaderboard(const std::vector<JobResult>& results,
+                         const std::string& metric);
   ArrayRates rates(const train::ArrayReport& report) const;
 
   Block block_;

@@ -64,6 +64,18 @@ std::string speeds_text(const ArrayRates& rates) {
                      speed_text(rates.model_steps), speed_text(rates.samples));
 }
 
+// What is done and held; how many members stand how where there is room.
+std::string sums_line(const ArrayReport& report, const ArrayRates& rates,
+                      int width) {
+  std::string memory = memory_text(report.memory_bytes, report.limit_bytes);
+  std::string sums = join_words({speeds_text(rates), memory});
+  std::string line = join_words({sums, states_text(report.members)});
+  if (text_width(line) <= width) return line;
+  auto ended = std::ranges::count_if(report.members, has_ended);
+  return join_words(
+      {sums, fmt::format("{} of {} ended", ended, report.members.size())});
+}
+
 std::string epoch_text(const MemberReport& member) {
   std::string text = fmt::format("{:.1f}", member.epoch);
   return member.epochs ? text + fmt::format("/{:.3g}", *member.epochs) : text;
@@ -163,8 +175,7 @@ std::vector<std::string> draw_members(const ArrayReport& report,
       join_words({steps_text(progress), eta_text(progress, rates)});
   std::vector<std::string> lines = {
       bar_line(done_fraction(progress.done, progress.steps), rest, options),
-      join_words({states_text(report.members), speeds_text(rates),
-                  memory_text(report.memory_bytes, report.limit_bytes)})};
+      sums_line(report, rates, options.width)};
   Members all = report.members;
   Members shown = all.first(std::min(all.size(), options.most_rows));
   for (std::string& line :

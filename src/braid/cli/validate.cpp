@@ -118,8 +118,7 @@ int run_validate(const ValidateOptions& o) {
 
 Action add_validate(CLI::App& app) {
   auto o = std::make_shared<ValidateOptions>();
-  app.add_option("JOB", o->words,
-                 "Job files (YAML), and KEY=VALUE, as optimizer.lr=3e-4")
+  app.add_option("JOB", o->words, "Job files (YAML) and KEY=VALUE, as seed=2")
       ->type_name(" ")
       ->required();
   return [o] { return run_validate(*o); };

@@ -16,6 +16,15 @@ using config::Node;
 using config::Report;
 using Texts = std::vector<std::string>;
 
+// Values that all members together may have: each has those of the file.
+constexpr size_t kMostValues = 4'000'000;
+
+size_t num_values(const Node& node) {
+  size_t count = 1;
+  for (const Node& item : node.items) count += num_values(item);
+  return count;
+}
+
 // Problems of members: one that several have is said once.
 class MemberProblems {
  public:
@@ -90,10 +99,16 @@ class MemberReader {
       return false;
     }
     size_t count = members_.items.size();
-    if (count >= 1 && count <= kMostMembers) return true;
+    if (count < 1 || count > kMostMembers) {
+      report_.add(members_.place,
+                  {fmt::format("members has 1 to {} items, got {}",
+                               kMostMembers, count)});
+      return false;
+    }
+    if (count * num_values(root_) <= kMostValues) return true;
     report_.add(members_.place,
-                {fmt::format("members has 1 to {} items, got {}", kMostMembers,
-                             count)});
+                {fmt::format("{} members of a file with {} values are too many",
+                             count, num_values(root_))});
     return false;
   }
 

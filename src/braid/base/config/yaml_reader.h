@@ -14,7 +14,7 @@
 namespace braid::config {
 
 inline constexpr size_t kMostBytes = size_t{1} << 20;
-inline constexpr size_t kMostNodes = 50'000;
+inline constexpr size_t kMostNodes = 100'000;
 inline constexpr size_t kMostDepth = 64;
 inline constexpr size_t kMostKeys = 4096;  // of one map
 
