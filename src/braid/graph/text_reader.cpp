@@ -142,6 +142,25 @@ Init read_init(TokenReader& in) {
   return init;
 }
 
+// An Init that fits the shape.
+Init read_fitting_init(TokenReader& in, const Shape& shape) {
+  Init init = read_init(in);
+  std::string problem = init_problem(init, shape);
+  if (!problem.empty()) in.fail("{}", problem);
+  return init;
+}
+
+// inits(constant(0.1), constant(0.3)): one per member
+std::vector<Init> read_inits(TokenReader& in, const Shape& shape) {
+  std::vector<Init> inits;
+  in.expect('(');
+  do {
+    inits.push_back(read_fitting_init(in, shape));
+  } while (in.take(','));
+  in.expect(')');
+  return inits;
+}
+
 void GraphReader::read_slot(TokenReader& in) {
   Slot slot;
   slot.name = in.quoted();
@@ -150,13 +169,13 @@ void GraphReader::read_slot(TokenReader& in) {
   slot.dtype = type.dtype;
   slot.shape = std::move(type.shape);
   slot.role = read_role(in);
-  slot.init = read_init(in);
-  std::string problem = init_problem(slot.init, slot.shape);
-  if (!problem.empty()) in.fail("{}", problem);
+  slot.init = read_fitting_init(in, slot.shape);
   read_slot_options(in, slot);
   if (slot.members < 0 || !type_fits({slot.dtype, slot.stored_shape()})) {
     in.fail("impossible number of members {}", slot.members);
   }
+  std::string problem = owners_problem(slot);
+  if (!problem.empty()) in.fail("{}", problem);
   if (slots_.size() == kMaxSlots) in.fail("more than {} slots", kMaxSlots);
   std::string name = slot.name;
   slots_[std::move(name)] = graph_.add_slot(std::move(slot));
@@ -167,6 +186,11 @@ void GraphReader::read_slot_options(TokenReader& in, Slot& slot) {
     in.expect('=');
     slot.members = in.integer();
   }
+  if (in.take_word("owners")) {
+    in.expect('=');
+    slot.owners = in.integers();
+  }
+  if (in.take_word("inits")) slot.inits = read_inits(in, slot.shape);
   while (in.take_word("alias")) {
     in.expect('=');
     slot.aliases.push_back(in.quoted());
