@@ -50,7 +50,7 @@ class BatchFeedTest : public testing::Test {
 
   JobData data_;
   JobConfig config_;
-  data::Batch batch_;
+  OwnedBatch batch_;
 };
 
 TEST_F(BatchFeedTest, MicroBatchesAreRowsInOrder) {
@@ -69,7 +69,7 @@ TEST_F(BatchFeedTest, ANewBatchTakesTheOldOnesPlace) {
   Graph graph = program_graph();
   BatchFeed feed(data_, config_, graph);
   feed.set(batch_, 0);
-  data::Batch next = read_batch(*data_.train, {1, 2, 3, 4});
+  OwnedBatch next = read_batch(*data_.train, {1, 2, 3, 4});
   feed.set(next, 1);
   EXPECT_EQ(values<int64_t>(feed.at(0, 0), 2), (std::vector<int64_t>{1, 2}));
 }

@@ -32,19 +32,24 @@ inline JobData small_data(int64_t size) {
           .inputs = {}};
 }
 
+struct OwnedBatch : data::Batch {
+  std::vector<std::vector<std::byte>> storage;  // what `fields` point to
+};
+
 // The samples of these numbers.
-inline data::Batch read_batch(const data::Dataset& dataset,
-                              const std::vector<int64_t>& samples) {
-  data::Batch batch;
+inline OwnedBatch read_batch(const data::Dataset& dataset,
+                             const std::vector<int64_t>& samples) {
+  OwnedBatch batch;
   batch.rows = static_cast<int64_t>(samples.size());
   for (const data::Field& field : dataset.fields()) {
-    batch.fields.emplace_back(samples.size() * data::sample_bytes(field));
+    size_t bytes = samples.size() * data::sample_bytes(field);
+    batch.fields.push_back(batch.storage.emplace_back(bytes).data());
   }
   for (size_t i = 0; i < samples.size(); ++i) {
     std::vector<std::byte*> out;
     for (size_t f = 0; f < batch.fields.size(); ++f) {
       size_t bytes = data::sample_bytes(dataset.fields()[f]);
-      out.push_back(batch.fields[f].data() + i * bytes);
+      out.push_back(batch.fields[f] + i * bytes);
     }
     dataset.read(samples[i], {}, out);
   }

@@ -210,7 +210,7 @@ Graph array(const OpTable& ops, const Graph& one, const ArrayOptions& options) {
   return ArrayBuilder(ops, one, options, nullptr).build();
 }
 
-Graph array_with(const OpTable& ops, const Graph& one,
+Graph host_array(const OpTable& ops, const Graph& one,
                  const ArrayOptions& options, ArrayGuest& guest) {
   check(one, options);
   return ArrayBuilder(ops, one, options, &guest).build();

@@ -30,7 +30,7 @@ class ArrayGuest {
 };
 
 // As array(), with a guest.
-Graph array_with(const OpTable& ops, const Graph& one,
+Graph host_array(const OpTable& ops, const Graph& one,
                  const ArrayOptions& options, ArrayGuest& guest);
 
 }  // namespace braid::passes

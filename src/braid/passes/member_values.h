@@ -18,4 +18,8 @@ class MemberValues {
   std::map<std::pair<ValueId, int64_t>, Var> made_;
 };
 
+// Numbers by owner added up for each of B members, [B]: those of kAllMembers
+// are [B], those of one member a single number. Some may be missing.
+Var sum_of_members(const std::map<int64_t, Var>& by_owner, int64_t members);
+
 }  // namespace braid::passes

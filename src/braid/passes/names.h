@@ -17,6 +17,9 @@ inline constexpr const char* kSeedSlot = "counter/seed";
 inline constexpr const char* kStepSlot = "counter/step";
 inline constexpr const char* kUpdateSlot = "counter/update";
 
+// Whether a member of an array steps with the others: 1, or 0 while it pauses.
+inline constexpr const char* kActiveSlot = "array/active";
+
 // Names of one of several optimizers of a model: "hyper/generator/lr". The
 // only one has no scope.
 inline std::string scoped(std::string_view name, std::string_view scope) {

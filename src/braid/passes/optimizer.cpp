@@ -68,6 +68,7 @@ class UpdateBuilder {
     std::string update_slot = scoped(kUpdateSlot, optimizer_.scope);
     Var updates = counter(update_slot);
     guard();
+    mask();
     for (auto [parameter, gradient] : step_.gradients) {
       graph_.continue_at(graph_.node(graph_.value(gradient).producer));
       graph_.set_phase(Phase::kUpdate);
@@ -89,7 +90,7 @@ class UpdateBuilder {
 
   void advance(const std::string& name) {
     Var steps = counter(name);
-    assign(graph_.find_slot(name), apply("advance", {steps, Var{}}));
+    assign(graph_.find_slot(name), apply("advance", {steps, active_}));
   }
 
   SlotId number_slot(std::string name, double value, Role role = Role::kHyper) {
@@ -217,16 +218,15 @@ class UpdateBuilder {
       Var& sum = sums[graph_.slot(parameter).owner()];
       sum = sum ? add(sum, squares) : squares;
     }
-    Var common = sums[kAllMembers];
-    sums.erase(kAllMembers);
-    if (sums.empty()) return common;
-    Var zero = full_like(sums.begin()->second, {}, 0);
-    std::vector<Var> own;
-    for (int64_t member = 0; member < members_; ++member) {
-      own.push_back(sums.contains(member) ? sums[member] : zero);
-    }
-    Var all = stack(own, 0);
-    return common ? add(common, all) : all;
+    return sum_of_members(sums, members_);
+  }
+
+  // Members that pause keep everything.
+  void mask() {
+    SlotId slot = graph_.find_slot(kActiveSlot);
+    if (slot == kNone) return;
+    active_ = read(graph_, slot);
+    keep_ = keep_ ? mul(keep_, active_) : active_;
   }
 
   void update(SlotId parameter, Var gradient, Var updates) {
@@ -282,7 +282,7 @@ class UpdateBuilder {
   int64_t members_ = 0;
   std::map<std::string, Var> hyper_;
   MemberValues member_values_;
-  Var scale_, keep_;
+  Var scale_, keep_, active_;
   struct Product {
     std::string beta, decay;  // names of the values it is made from
     SlotId slot;

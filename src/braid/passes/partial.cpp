@@ -129,7 +129,7 @@ Graph array_of(const OpTable& ops, const std::vector<Graph>& members,
   }
   options.members = static_cast<int64_t>(members.size());
   Branches branches(members, plan);
-  return array_with(ops, plan.common, options, branches);
+  return host_array(ops, plan.common, options, branches);
 }
 
 PartialReport partial_report(const std::vector<Graph>& members) {

@@ -107,16 +107,19 @@ std::byte* State::host(SlotId slot) const {
   return host_[static_cast<size_t>(slot)].data();
 }
 
-std::vector<std::byte> State::read(SlotId slot) const {
-  std::vector<std::byte> content(
-      static_cast<size_t>(slots_[static_cast<size_t>(slot)].bytes()));
+std::vector<std::byte> State::read_part(SlotId slot, int64_t begin,
+                                        int64_t bytes) const {
+  std::vector<std::byte> content(static_cast<size_t>(bytes));
   if (host(slot)) {
-    std::memcpy(content.data(), host(slot), content.size());
+    std::memcpy(content.data(), host(slot) + begin, content.size());
   } else {
-    backend_.read(content.data(), device(slot),
-                  static_cast<int64_t>(content.size()));
+    backend_.read(content.data(), device(slot) + begin, bytes);
   }
   return content;
+}
+
+std::vector<std::byte> State::read(SlotId slot) const {
+  return read_part(slot, 0, slots_[static_cast<size_t>(slot)].bytes());
 }
 
 void State::write(SlotId slot, std::span<const std::byte> content) {
@@ -131,11 +134,8 @@ void State::write(SlotId slot, std::span<const std::byte> content) {
 
 std::vector<std::byte> State::read_member(SlotId slot, int64_t member) const {
   check_member(slot, member);
-  std::vector<std::byte> all = read(slot);
-  if (parts(slot) == 1) return all;
-  auto size = all.size() / static_cast<size_t>(parts(slot));
-  auto begin = all.begin() + static_cast<int64_t>(size) * member;
-  return {begin, begin + static_cast<int64_t>(size)};
+  int64_t bytes = slots_[static_cast<size_t>(slot)].bytes() / parts(slot);
+  return read_part(slot, parts(slot) == 1 ? 0 : bytes * member, bytes);
 }
 
 void State::write_member(SlotId slot, int64_t member,

@@ -44,6 +44,8 @@ class State {
   int64_t version() const { return version_; }
 
  private:
+  std::vector<std::byte> read_part(SlotId slot, int64_t begin,
+                                   int64_t bytes) const;
   int64_t parts(SlotId slot) const;
   void write_part(SlotId slot, int64_t member,
                   std::span<const std::byte> content);

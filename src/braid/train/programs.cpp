@@ -9,6 +9,7 @@
 #include "braid/passes/array.h"
 #include "braid/passes/guard_buffers.h"
 #include "braid/passes/layout.h"
+#include "braid/passes/member_mask.h"
 #include "braid/passes/precision.h"
 #include "braid/passes/segments.h"
 
@@ -120,9 +121,15 @@ passes::StepGraph build_step(const OpTable& ops, ProgramSource source,
   passes::mark_segments(forward);
   check_pass(forward);
   if (options.members > 0) {
+    if (options.masked && source.learns()) {
+      forward = passes::mask_members(ops, forward);
+    }
+    std::vector<std::string> shared = options.shared_inputs;
+    shared.insert(shared.end(), source.shared_inputs.begin(),
+                  source.shared_inputs.end());
     forward = passes::array(
         ops, forward,
-        {.members = options.members, .shared_inputs = options.shared_inputs});
+        {.members = options.members, .shared_inputs = std::move(shared)});
   }
   check_pass(forward);
   forward =

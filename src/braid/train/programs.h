@@ -22,6 +22,8 @@ struct ProgramSource {
   bool scheduled = false;     // the rates come from schedules,
   bool watches_loss = false;  // one of which looks at the loss
   int64_t micro_batches = 1;
+  // Inputs that all members of an array share, besides those of the options.
+  std::vector<std::string> shared_inputs = {};
 
   bool learns() const { return !optimizer.kind.empty(); }
 };
@@ -29,6 +31,7 @@ struct ProgramSource {
 struct ProgramOptions {
   int64_t members = 0;                          // 0: one model, no member axis
   std::vector<std::string> shared_inputs = {};  // one minibatch for all
+  bool masked = false;  // members may pause, see passes/member_mask.h
   DType precision = DType::kFloat32;  // of the work; or bf16, see precision.h
   plan::Plan plan = {};               // empty: everything stays on the device
   // Try plans that take less and less device memory until one fits the

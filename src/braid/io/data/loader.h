@@ -21,14 +21,15 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
+// Rows that lie in memory of whoever made it.
 struct Batch {
   int64_t rows = 0;
   Position first;  // of its first sample
   Position next;   // of the first sample after it
   // Per field: the samples one after the other, row-major.
-  std::vector<std::vector<std::byte>> fields;
+  std::vector<std::byte*> fields;
 
-  const std::byte* field(size_t number) const { return fields[number].data(); }
+  const std::byte* field(size_t number) const { return fields[number]; }
 };
 
 struct LoaderOptions {
@@ -43,6 +44,8 @@ struct LoaderOptions {
   // Throws std::invalid_argument when a value is out of range.
   void validate() const;
 };
+
+class JointLoader;
 
 // For one thread at a time. Loading begins with the first next() and goes on
 // in the background, `prefetch` batches ahead of the one in use.
@@ -71,12 +74,10 @@ class Loader {
   const LoaderOptions& options() const { return options_; }
 
  private:
-  class Run;
-
   DatasetPtr dataset_;
   LoaderOptions options_;
-  Position start_;            // of the run that the next call begins
-  std::unique_ptr<Run> run_;  // threads and batches since the last seek
+  Position start_;                    // of what the next call begins
+  std::unique_ptr<JointLoader> run_;  // threads and batches since the last seek
 };
 
 }  // namespace braid::data
