@@ -130,6 +130,7 @@ class UpdateBuilder {
                             .role = Role::kCounter,
                             .members = members_});
     }
+    graph_.slot(id).owners.clear();  // all members count now
     return read(graph_, id);
   }
 

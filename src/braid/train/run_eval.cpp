@@ -84,7 +84,7 @@ void Run::swap_averages() {
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const Slot& slot = state.slots()[i];
     if (slot.role != Role::kParameter) continue;
-    SlotId average = state.find(passes::state_slot("ema", slot.name));
+    SlotId average = state.find(passes::state_slot("ema", slot));
     if (average == kNone) continue;
     auto id = static_cast<SlotId>(i);
     std::vector<std::byte> weights = state.read(id);
