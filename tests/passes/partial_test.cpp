@@ -2,12 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "braid/models/layers.h"
+#include "braid/ops/functions.h"
 #include "braid/passes/autodiff.h"
 #include "braid/passes/common_order.h"
 #include "braid/passes/names.h"
 #include "braid/passes/optimizer.h"
-#include "passes/model_steps.h"
 #include "text_graphs.h"
 
 namespace braid::passes {
@@ -30,17 +29,49 @@ struct Sizes {
   double dropout = 0;
 };
 
+Var layer(Var x, int64_t outputs, const std::string& name) {
+  Graph& graph = *x.graph;
+  PathScope scope(graph, name);
+  SlotId weight = graph.add_slot({.name = name + ".weight",
+                                  .shape = {outputs, x.dim(-1)},
+                                  .init = Init::uniform(1)});
+  SlotId bias = graph.add_slot({.name = name + ".bias", .shape = {outputs}});
+  return linear(x, read(graph, weight), read(graph, bias));
+}
+
+SlotId number_slot(Graph& graph, const std::string& name, DType dtype,
+                   Role role, double value = 0) {
+  return graph.add_slot({.name = name,
+                         .dtype = dtype,
+                         .role = role,
+                         .init = Init::constant(value)});
+}
+
+Var drop(Var x, double p) {
+  if (p == 0) return x;
+  Graph& g = *x.graph;
+  PathScope scope(g, "drop");
+  auto number = [&](const char* name, DType dtype, Role role, double value) {
+    return read(g, number_slot(g, name, dtype, role, value));
+  };
+  return dropout(x,
+                 {.p = number("hyper/drop.p", DType::kFloat64, Role::kHyper, p),
+                  .seed = number(kSeedSlot, DType::kInt64, Role::kCounter, 0),
+                  .step = number(kStepSlot, DType::kInt64, Role::kCounter, 0),
+                  .micro = input(g, kMicroInput, {DType::kInt64, {}})});
+}
+
 // N 4, I 6 -> hidden -> classes.
 Graph model(const Sizes& sizes) {
   Graph graph(table());
   Var x = input(graph, "x", {DType::kFloat32, {4, 6}});
   Var y = input(graph, "y", {DType::kInt64, {4}});
-  x = relu(models::linear(x, 7, "first"));
-  if (sizes.extra) x = relu(models::linear(x, 7, "extra"));
-  x = models::linear(x, sizes.hidden, "second");
+  x = relu(layer(x, 7, "first"));
+  if (sizes.extra) x = relu(layer(x, 7, "extra"));
+  x = layer(x, sizes.hidden, "second");
   x = sizes.tanh ? tanh(x) : relu(x);
-  x = models::dropout(x, sizes.dropout, "drop");
-  x = models::linear(x, sizes.classes, "head");
+  x = drop(x, sizes.dropout);
+  x = layer(x, sizes.classes, "head");
   graph.add_output("loss", cross_entropy(x, y).id);
   return graph;
 }
@@ -78,13 +109,10 @@ TEST(CommonOrder, OfManyListsIsInAllOfThem) {
 }
 
 TEST(Partial, EqualGraphsGiveWhatTheArrayPassGives) {
-  for (const std::string& name : small_models()) {
-    Graph one = models::build_model(table(), name, DType::kFloat32);
-    Graph whole = array(table(), one, {.members = 3, .shared_inputs = {"x"}});
-    EXPECT_EQ(print_graph(join({one, one, one}, {"x"})), print_graph(whole))
-        << name;
-    EXPECT_EQ(common_share({one, one}), 1);
-  }
+  Graph one = model({.extra = true, .dropout = 0.5});
+  Graph whole = array(table(), one, {.members = 3, .shared_inputs = {"x"}});
+  EXPECT_EQ(print_graph(join({one, one, one}, {"x"})), print_graph(whole));
+  EXPECT_EQ(common_share({one, one}), 1);
 }
 
 TEST(Partial, AWiderHeadPartsTheHeadAndItsLoss) {
@@ -193,11 +221,9 @@ TEST(Partial, ABufferThatOneMemberDoesNotWriteIsItsOwn) {
 }
 
 TEST(Partial, OutputsOfOtherTypesAreThereForEachMember) {
-  Graphs members;
-  for (int64_t classes : {3, 5}) {
-    members.push_back(models::build_with_outputs(
-        table(), fmt::format("mlp(batch=4,classes={})", classes),
-        DType::kFloat32));
+  Graphs members{model({}), model({.classes = 5})};
+  for (Graph& member : members) {
+    member.add_output("logits", node_of(member, "linear", 2).outputs[0]);
   }
   Graph graph = join(members);
   EXPECT_EQ(type_of_output(graph, "loss").shape, (Shape{2}));

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "braid/graph/text.h"
 #include "braid/passes/names.h"
+#include "passes/model_steps.h"
 #include "train_runs/partial_runs.h"
 
 namespace braid::train {
@@ -109,6 +111,15 @@ TEST_P(Partial, InAnyOrder) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Partial, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
+
+TEST(PartialRuns, OfEqualModelsAreArrays) {
+  for (const std::string& name : small_models()) {
+    Graph one = built(name);
+    Graph whole = passes::array(partial_table(), one, {.members = 3});
+    Graph joined = passes::array_of(partial_table(), {one, one, one}, {});
+    EXPECT_EQ(print_graph(joined), print_graph(whole)) << name;
+  }
+}
 
 TEST(PartialRuns, KeepAveragesAndGroupsOfTheirOwn) {
   PartialJob job{.optimizer = passes::make_optimizer("nadam")};
