@@ -136,6 +136,12 @@ TEST(Partial, AWiderLayerPartsWhatIsBetweenTwoThatFit) {
   EXPECT_EQ(slot_of(graph, "head.bias").members, 2);
   EXPECT_EQ(slot_of(graph, "member.0/head.weight").shape, (Shape{3, 8}));
   EXPECT_EQ(slot_of(graph, "member.1/second.bias").shape, (Shape{5}));
+  // Layers of both members lie side by side.
+  Names layers;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == "linear") layers.push_back(node.path);
+  }
+  EXPECT_EQ(layers, (Names{"first", "second", "second", "head", "head"}));
   // The loss sees shapes that agree again.
   EXPECT_EQ(count_op(graph, "cross_entropy_loss"), 1);
 }

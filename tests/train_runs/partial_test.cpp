@@ -110,7 +110,7 @@ TEST_P(Partial, InAnyOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Partial, testing::ValuesIn(kCases),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& at) { return at.param.name; });
 
 TEST(PartialRuns, OfEqualModelsAreArrays) {
   for (const std::string& name : small_models()) {
@@ -181,6 +181,43 @@ TEST(PartialRuns, AMemberThatGoesWrongLeavesTheOthers) {
   // Its fused weights are skipped as well.
   EXPECT_EQ(run.slots(1)[passes::kUpdateSlot], std::vector<double>{0});
   EXPECT_EQ(run.slots(1)[passes::kStepSlot], std::vector<double>{5});
+}
+
+// Contents of a member's slots by its own names, losses aside.
+std::map<std::string, std::vector<std::byte>> contents(
+    const runtime::State& state, int64_t member) {
+  std::map<std::string, std::vector<std::byte>> all;
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    const Slot& slot = state.slots()[i];
+    if (!slot.belongs_to(member)) continue;
+    all[slot.own_name()] = state.read_member(static_cast<SlotId>(i), member);
+  }
+  return all;
+}
+
+TEST(PartialRuns, AMemberThatPausesKeepsEverything) {
+  std::vector<Graph> graphs{conv_net(true), conv_net(false), conv_net(true)};
+  ProgramSource source{
+      .forward = graphs[0], .members = graphs, .optimizer = adamw()};
+  runtime::CpuBackend backend(partial_kernels(), {});
+  Programs programs(partial_table(), {source}, backend,
+                    {.members = 3, .masked = true});
+  runtime::State& state = programs.state();
+  state.initialise(std::vector<int64_t>{1, 2, 3});
+  SlotId active = state.find(passes::kActiveSlot);
+  std::vector<std::byte> pause(sizeof(double));
+  state.write_member(active, 2, pause);
+  auto paused = contents(state, 2), stepped = contents(state, 0);
+  Batches batches(programs.program(0).graph,
+                  {.data_seeds = {1, 2, 3}, .as_array = true});
+  programs.executor(0).step(
+      [&](int64_t micro, ValueId id) { return batches.input(0, micro, id); });
+  EXPECT_EQ(contents(state, 2), paused);
+  auto now = contents(state, 0);
+  for (const char* name : {"extra.weight", "conv1.weight", "extra_bn.bias",
+                           "extra_bn.running_mean", "bn1.running_mean"}) {
+    EXPECT_NE(now.at(name), stepped.at(name)) << name;
+  }
 }
 
 TEST(PartialRuns, GiveStateDictsUnderPlainNames) {

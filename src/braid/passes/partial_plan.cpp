@@ -13,6 +13,30 @@ std::string type_text(const ValueType& type) {
   return fmt::format("{}{}", dtype_name(type.dtype), shape_text(type.shape));
 }
 
+// Nodes of branches in an order that keeps each member's and has the same
+// layers of several members side by side, so that they are one segment.
+std::vector<BranchNode> by_layer(const std::vector<Graph>& members,
+                                 std::vector<NodeId> next,
+                                 const std::vector<NodeId>& ends) {
+  auto layer_of = [&](size_t k) {
+    return next[k] < ends[k] ? &members[k].node(next[k]).path : nullptr;
+  };
+  std::vector<BranchNode> order;
+  for (size_t first = 0; first < members.size();) {
+    const std::string* layer = layer_of(first);
+    if (!layer) {
+      ++first;
+      continue;
+    }
+    for (size_t k = first; k < members.size(); ++k) {
+      for (; layer_of(k) && *layer_of(k) == *layer; ++next[k]) {
+        order.push_back({static_cast<int64_t>(k), next[k]});
+      }
+    }
+  }
+  return order;
+}
+
 class Planner {
  public:
   explicit Planner(const std::vector<Graph>& members)
@@ -34,10 +58,11 @@ class Planner {
       common().add_slot(slot.slot);
     for (size_t k = 0; k < members_.size(); ++k) add_inputs(k);
     for (const auto& nodes : plan_.match.nodes) add_common(nodes);
-    plan_.beside.emplace_back();
-    for (size_t k = 0; k < members_.size(); ++k) {
-      add_branches(k, static_cast<NodeId>(members_[k].nodes().size()));
+    std::vector<NodeId> ends;
+    for (const Graph& member : members_) {
+      ends.push_back(static_cast<NodeId>(member.nodes().size()));
     }
+    add_branches(ends);
     for (const Output& output : members_[0].outputs()) add_output(output.name);
     return std::move(plan_);
   }
@@ -77,19 +102,14 @@ class Planner {
         own == kNone ? "none" : type_text(type(k, own)));
   }
 
-  // Nodes that a member has before `end` and the others do not.
-  void add_branches(size_t k, NodeId end) {
-    for (NodeId& at = next_[k]; at < end; ++at) {
-      plan_.beside.back().nodes.push_back({static_cast<int64_t>(k), at});
-    }
+  // Nodes that members have before these, and not in common.
+  void add_branches(const std::vector<NodeId>& ends) {
+    plan_.beside.push_back({by_layer(members_, next_, ends), {}});
+    for (size_t k = 0; k < members_.size(); ++k) next_[k] = ends[k] + 1;
   }
 
   void add_common(const std::vector<NodeId>& nodes) {
-    plan_.beside.emplace_back();
-    for (size_t k = 0; k < members_.size(); ++k) {
-      add_branches(k, nodes[k]);
-      ++next_[k];
-    }
+    add_branches(nodes);
     Node node = members_[0].node(nodes[0]);
     if (node.slot != kNone) {
       node.slot = plan_.match.slot_index[0][static_cast<size_t>(node.slot)];
