@@ -43,6 +43,7 @@ constexpr const char* kFull =
     "data:\n"
     "  source: images\n"
     "  shuffle: no\n"
+    "  order_seed: 4\n"
     "  folder: data/faces\n"
     "  classes: [a, b]\n"
     "  augment: {crop: 4, mean: [0.5, 0.4, 0.3]}\n"
@@ -83,6 +84,7 @@ JobConfig full_job() {
       .model = "lenet(classes=36)", .output = "logits", .target = "y"};
   job.data = {"images",
               false,
+              4,
               {{"crop", "4"}, {"mean", "[0.5,0.4,0.3]"}},
               {{"folder", "data/faces"}, {"classes", "[a,b]"}}};
   job.inputs = {{"image", "x"}, {"label", "y"}};

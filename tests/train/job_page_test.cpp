@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "braid/ops/named_losses.h"
-#include "braid/train/job_file.h"
+#include "braid/train/job_list.h"
 #include "braid/train/metrics.h"
 
 namespace braid::train {
@@ -27,7 +27,7 @@ TEST(JobPage, IsWhatTheTableSays) {
 TEST(JobPage, HoldsExamplesThatAreJobs) {
   for (const std::string& example : job_examples()) {
     EXPECT_NE(job_page().find(example), std::string::npos);
-    EXPECT_NO_THROW(parse_job(example, "job.yaml")) << example;
+    EXPECT_NO_THROW(parse_job_list(example, "job.yaml")) << example;
   }
 }
 

@@ -1,17 +1,15 @@
 // Display: what a run shows while it runs.
 //
 // On a terminal a block of lines that is drawn again in place, with messages
-// above it; elsewhere a plain line now and then. The cursor always stands at
-// the end of the block and is never hidden, so a killed process leaves a
-// usable terminal.
+// above it; elsewhere a plain line now and then.
 #pragma once
 
 #include <chrono>
 #include <cstdio>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "braid/cli/block.h"
 #include "braid/cli/display_text.h"
 
 namespace braid::cli {
@@ -29,9 +27,6 @@ struct DisplayOptions {
 class Display {
  public:
   explicit Display(std::FILE* out, DisplayOptions options = {});
-  ~Display();
-  Display(const Display&) = delete;
-  Display& operator=(const Display&) = delete;
 
   // After each step; its rate is filled in here. Shown when it is time, and
   // when it is the last step.
@@ -51,20 +46,14 @@ class Display {
   bool is_due() const;
   void show();
   void show_plain();
-  void write_block(std::string_view above);
-  std::string erase_text() const;
-  void end_block();
-  void write(std::string_view text);
+  void show_block();
 
-  std::FILE* out_;
+  Block block_;
   DisplayOptions options_;
-  bool in_place_;
-  bool utf8_;
   DisplayState state_;
-  std::string evaluation_;          // that was written as a plain line
-  int64_t plain_step_ = -1;         // so was this one
-  std::vector<std::string> block_;  // on the screen now
-  bool shown_ = true;               // state_ is on the screen
+  std::string evaluation_;   // that was written as a plain line
+  int64_t plain_step_ = -1;  // so was this one
+  bool shown_ = true;        // state_ is on the screen
   Clock::time_point start_, last_;
 };
 

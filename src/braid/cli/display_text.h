@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "braid/cli/display_words.h"
+
 namespace braid::cli {
 
 // One model that is being trained.
@@ -30,21 +32,11 @@ struct DisplayState {
   std::string evaluation;  // of the last one: "step 300  accuracy 0.97"
 };
 
-// How it is drawn.
-struct DrawOptions {
-  int width = 80;
-  size_t most_rows = 16;  // further ones are counted
-  bool utf8 = true;       // for the bar
-};
-
 // "step  40/100  loss 1.284  8.4 steps/s  eta 7s"; several losses are a span.
 std::string plain_text(const DisplayState& state);
 
 // The lines of a block that is drawn in place; none is wider than the width.
 std::vector<std::string> draw(const DisplayState& state,
                               const DrawOptions& options = {});
-
-// "1h05m", "2m03s", "7s"; "-" when it is not known.
-std::string duration_text(double seconds);
 
 }  // namespace braid::cli

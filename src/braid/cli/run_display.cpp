@@ -7,14 +7,6 @@
 
 namespace braid::cli {
 
-std::string scalars_text(const io::Scalars& values) {
-  std::string text;
-  for (const auto& [name, value] : values) {
-    text += fmt::format("{}{} {:.4g}", text.empty() ? "" : "  ", name, value);
-  }
-  return text;
-}
-
 Display& RunDisplay::display(int64_t first_step) {
   if (!display_) {
     display_ = std::make_unique<Display>(

@@ -36,7 +36,4 @@ class RunDisplay : public train::Listener {
   DisplayState state_;
 };
 
-// "loss 0.0812  accuracy 0.9734"
-std::string scalars_text(const io::Scalars& values);
-
 }  // namespace braid::cli

@@ -1,19 +1,23 @@
-// `braid validate`: everything about a job that can be known without running
-// it.
+// `braid validate`: everything about jobs that can be known without running
+// them.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <set>
 
 #include "braid/base/bytes.h"
+#include "braid/cli/job_arguments.h"
 #include "braid/cli/verb.h"
+#include "braid/train/array_plans.h"
 #include "braid/train/job.h"
-#include "braid/train/job_file.h"
+#include "braid/train/job_signature.h"
 
 namespace braid::cli {
 namespace {
 
+constexpr size_t kNamesShown = 8;  // of each array
+
 struct ValidateOptions {
-  std::string job;
-  std::vector<std::string> overrides;
+  std::vector<std::string> words;
 };
 
 std::string fields_text(const data::Dataset& data) {
@@ -30,13 +34,11 @@ void print_data(std::string_view title, const data::Dataset& data) {
              fields_text(data));
 }
 
-int run_validate(const ValidateOptions& o) {
-  auto machine = runtime::this_machine();
-  train::Job job(*machine, train::read_job(o.job, o.overrides));
-  auto backend = machine->open(job.device(), job.limit_bytes());
-  train::Programs programs(machine->ops(), job.sources(), *backend,
-                           job.program_options());
-  job.model().initialise(programs.state());  // reads files
+std::string limit_text(const train::JobConfig& config) {
+  return config.memory_limit ? " of " + bytes_text(*config.memory_limit) : "";
+}
+
+void print_job(const train::Job& job, const train::Programs& programs) {
   print_data("data", *job.data().train);
   if (job.has_eval()) print_data("eval", *job.data().eval);
   fmt::print("steps  {}, {} of an epoch, batches of {}{}\n", job.num_steps(),
@@ -45,11 +47,70 @@ int run_validate(const ValidateOptions& o) {
                  ? fmt::format(" and {} at its end", job.rest_rows())
                  : "");
   fmt::print("memory {}{} on {}\n", bytes_text(programs.peak_bytes()),
-             job.config().memory_limit
-                 ? " of " + bytes_text(*job.config().memory_limit)
-                 : "",
-             job.device());
-  fmt::print("ok     {}\n", o.job);
+             limit_text(job.config()), job.device());
+}
+
+// Opens and compiles a job as if it were trained alone.
+void check_job(const runtime::Machine& machine, const train::JobConfig& config,
+               bool shows) {
+  train::Job job(machine, config);
+  auto backend = machine.open(job.device(), job.limit_bytes());
+  train::Programs programs(machine.ops(), job.sources(), *backend,
+                           job.program_options());
+  job.model().initialise(programs.state());  // reads files
+  if (shows) print_job(job, programs);
+}
+
+void print_array(size_t number, const train::ArrayPlan& plan,
+                 const std::vector<train::NamedJob>& jobs) {
+  const train::JobConfig& first = jobs[plan.jobs[0]].config;
+  std::string memory =
+      plan.bytes > 0 && plan.fits
+          ? fmt::format(", {}{}", bytes_text(plan.bytes), limit_text(first))
+          : "";
+  fmt::print("array  {}: {} of {}{}{}\n", number, plan.jobs.size(),
+             first.model.empty() ? "several networks" : first.model, memory,
+             plan.size.shared_data ? ", one batch for all" : "");
+  size_t shown = std::min(plan.jobs.size(), kNamesShown);
+  for (size_t i = 0; i < shown; ++i) {
+    fmt::print("         {}\n", jobs[plan.jobs[i]].name);
+  }
+  if (shown < plan.jobs.size()) {
+    fmt::print("         ... {} more\n", plan.jobs.size() - shown);
+  }
+}
+
+// Jobs that differ in numbers alone are checked once.
+void check_list(const runtime::Machine& machine,
+                const std::vector<train::NamedJob>& jobs) {
+  train::ArrayPlans plans = train::plan_arrays(machine, jobs);
+  std::set<std::string> checked, groups;
+  for (const train::NamedJob& job : jobs) {
+    bool is_new = checked.insert(train::config_signature(job.config)).second;
+    if (is_new) check_job(machine, job.config, checked.size() == 1);
+  }
+  for (const train::GroupingJob& job : plans.jobs) groups.insert(job.signature);
+  fmt::print("jobs   {} in {} group{}, {} array{}\n", jobs.size(),
+             groups.size(), groups.size() == 1 ? "" : "s", plans.arrays.size(),
+             plans.arrays.size() == 1 ? "" : "s");
+  for (size_t i = 0; i < plans.arrays.size(); ++i) {
+    print_array(i, plans.arrays[i], jobs);
+  }
+}
+
+int run_validate(const ValidateOptions& o) {
+  auto machine = runtime::this_machine();
+  JobArguments arguments = split_arguments(o.words);
+  train::JobList list =
+      train::read_job_list(arguments.files, arguments.overrides);
+  if (list.is_single) {
+    check_job(*machine, list.jobs[0].config, true);
+  } else {
+    check_list(*machine, list.jobs);
+  }
+  for (const auto& file : arguments.files) {
+    fmt::print("ok     {}\n", file.string());
+  }
   return kOk;
 }
 
@@ -57,11 +118,10 @@ int run_validate(const ValidateOptions& o) {
 
 Action add_validate(CLI::App& app) {
   auto o = std::make_shared<ValidateOptions>();
-  app.add_option("JOB", o->job, "A job file (YAML)")
+  app.add_option("JOB", o->words,
+                 "Job files (YAML), and KEY=VALUE, as optimizer.lr=3e-4")
       ->type_name(" ")
       ->required();
-  app.add_option("OVERRIDES", o->overrides, "KEY=VALUE, as optimizer.lr=3e-4")
-      ->type_name(" ");
   return [o] { return run_validate(*o); };
 }
 

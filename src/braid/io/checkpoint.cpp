@@ -189,13 +189,30 @@ void create_root(const fs::path& root) {
   sync_directory(root / "..");
 }
 
+// Files of checkpoints are never written to again, so that two may be one.
+FileSum link_file(const fs::path& from, const fs::path& to) {
+  FileSum sum = marked_sum(from);
+  std::error_code error;
+  fs::create_hard_link(from, to, error);
+  if (!error) return sum;
+  MappedFile file(from);  // another disk, or one without links
+  Bytes piece = file.bytes();
+  write_file_atomically(to, std::span(&piece, 1));
+  return sum;
+}
+
+FileSum write_one(const fs::path& path, const CheckpointFile& file) {
+  return file.same_as.empty() ? write_safetensors(path, file.tensors)
+                              : link_file(file.same_as, path);
+}
+
 void fill_directory(const fs::path& directory,
                     const std::vector<CheckpointFile>& files,
                     const std::string& meta) {
   std::vector<MarkedFile> written;
   for (const CheckpointFile& file : files) {
     std::string name = file_name(file.name);
-    FileSum sum = write_safetensors(directory / name, file.tensors);
+    FileSum sum = write_one(directory / name, file);
     written.push_back({name, sum});
   }
   FileSum sum = write_file_atomically(directory / kMetaName, meta);
@@ -205,8 +222,12 @@ void fill_directory(const fs::path& directory,
 
 }  // namespace
 
+fs::path CheckpointDir::file(std::string_view name) const {
+  return path / file_name(name);
+}
+
 SafetensorsFile CheckpointDir::open(std::string_view name) const {
-  return SafetensorsFile::open(path / file_name(name));
+  return SafetensorsFile::open(file(name));
 }
 
 Json CheckpointDir::meta() const {
@@ -254,6 +275,10 @@ std::optional<CheckpointDir> find_complete(const fs::path& root, int64_t step) {
   fs::path path = step_path(root, step);
   if (!fs::exists(path) || !damage_of(path).empty()) return std::nullopt;
   return CheckpointDir{step, path};
+}
+
+CheckpointDir find_step(const fs::path& root, int64_t step) {
+  return {step, step_path(root, step)};
 }
 
 void remove_litter(const fs::path& root) {

@@ -27,6 +27,9 @@ namespace braid::io {
 struct CheckpointFile {
   std::string name;  // without directory and extension: "model"
   std::vector<TensorBytes> tensors;
+  // A file of another checkpoint that is this one too; both share its bytes
+  // on the disk where that can be. Then there are no tensors.
+  std::filesystem::path same_as = {};
 };
 
 // A complete checkpoint that was found.
@@ -34,7 +37,8 @@ struct CheckpointDir {
   int64_t step = 0;
   std::filesystem::path path;
 
-  // The tensors of one file, by the name it was saved under.
+  // One file, by the name it was saved under, and its tensors.
+  std::filesystem::path file(std::string_view name) const;
   SafetensorsFile open(std::string_view name) const;
   nlohmann::json meta() const;
 };
@@ -63,6 +67,9 @@ NewestCheckpoint newest_complete(const std::filesystem::path& root);
 // The checkpoint of that step, when there is one that is complete.
 std::optional<CheckpointDir> find_complete(const std::filesystem::path& root,
                                            int64_t step);
+
+// The same without a look at its files: for a step that was just saved.
+CheckpointDir find_step(const std::filesystem::path& root, int64_t step);
 
 // Deletes what killed processes and earlier failures of this one left behind.
 void remove_litter(const std::filesystem::path& root);

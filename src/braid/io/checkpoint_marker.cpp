@@ -1,5 +1,6 @@
 #include "braid/io/checkpoint_marker.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -51,6 +52,20 @@ void write_marker(const fs::path& directory,
                     {"crc32", sum_text(file.sum.crc32)}});
   }
   write_file_atomically(directory / kMarkerName, json_text(list));
+}
+
+FileSum marked_sum(const fs::path& file) {
+  MappedFile marker(file.parent_path() / kMarkerName);
+  Json list = parse_json(marker.bytes());
+  for (const Json& entry : list.is_array() ? list : Json::array()) {
+    if (!is_entry(entry) || entry["name"] != file.filename().string()) continue;
+    auto text = entry["crc32"].get<std::string>();
+    uint32_t sum = 0;
+    std::from_chars(text.data(), text.data() + text.size(), sum, 16);
+    return {entry["bytes"].get<uint64_t>(), sum};
+  }
+  fail_world("[checkpoint] '{}' is not in the marker of its checkpoint",
+             file.string());
 }
 
 std::string damage_of(const fs::path& directory) {

@@ -24,6 +24,10 @@ struct MarkedFile {
 void write_marker(const std::filesystem::path& directory,
                   const std::vector<MarkedFile>& files);
 
+// The sum of a file of a checkpoint, as its marker has it: of what was written,
+// whatever the disk made of it. Throws when there is none.
+FileSum marked_sum(const std::filesystem::path& file);
+
 // What is wrong with the checkpoint, in a few words; empty when nothing is.
 // Reads all its files; throws when a file is there but may not be read.
 std::string damage_of(const std::filesystem::path& directory);

@@ -16,6 +16,7 @@ struct CheckpointWriter::Work {
   std::vector<OwnedCheckpointFile> files;
   Json meta;
   std::optional<int64_t> best;
+  std::vector<Publication> publications;
 };
 
 CheckpointWriter::CheckpointWriter(std::filesystem::path root, int64_t keep,
@@ -28,9 +29,10 @@ CheckpointWriter::CheckpointWriter(std::filesystem::path root, int64_t keep,
 
 void CheckpointWriter::save(int64_t step,
                             std::vector<OwnedCheckpointFile>&& files,
-                            const Json& meta, std::optional<int64_t> best) {
+                            const Json& meta, std::optional<int64_t> best,
+                            std::vector<Publication> publications) {
   finish();
-  Work work{step, std::move(files), meta, best};
+  Work work{step, std::move(files), meta, best, std::move(publications)};
   pending_ = std::async(std::launch::async,
                         [this, work = std::move(work)] { write(work); });
 }
@@ -53,10 +55,30 @@ void CheckpointWriter::write(const Work& work) {
   }
   remove_litter(root_);
   save_checkpoint(root_, work.step, files, work.meta);
-  written_.push_back(work.step);
   saved_step_ = work.step;
-  keep_last(root_, keep_, work.best, written_);
-  if (std::ssize(written_) > keep_) written_.erase(written_.begin());
+  keep(root_, keep_, work.best, work.step);
+  if (work.publications.empty()) return;
+  CheckpointDir from = find_step(root_, work.step);
+  for (const Publication& p : work.publications) publish(p, from);
+}
+
+void CheckpointWriter::publish(const Publication& p,
+                               const CheckpointDir& from) {
+  std::vector<CheckpointFile> files;
+  for (const auto& [there, here] : p.files) {
+    files.push_back({there, {}, from.file(here)});
+  }
+  remove_litter(p.root);
+  save_checkpoint(p.root, p.step, files, p.meta);
+  keep(p.root, p.keep, p.best, p.step);
+}
+
+void CheckpointWriter::keep(const std::filesystem::path& root, int64_t count,
+                            std::optional<int64_t> best, int64_t written) {
+  std::vector<int64_t>& trusted = written_[root];
+  trusted.push_back(written);
+  keep_last(root, count, best, trusted);
+  if (std::ssize(trusted) > count) trusted.erase(trusted.begin());
 }
 
 }  // namespace braid::io

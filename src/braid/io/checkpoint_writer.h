@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <future>
-#include <nlohmann/json_fwd.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "braid/io/checkpoint.h"
 #include "braid/io/run/trace.h"
 #include "braid/io/tensor_list.h"
 
@@ -20,6 +22,17 @@ namespace braid::io {
 struct OwnedCheckpointFile {
   std::string name;  // without directory and extension: "model"
   TensorList tensors;
+};
+
+// Files of a checkpoint that are a checkpoint of their own elsewhere: that of
+// one member of an array.
+struct Publication {
+  std::filesystem::path root;
+  int64_t step = 0;
+  std::map<std::string, std::string> files = {};  // name there -> name here
+  nlohmann::json meta;
+  int64_t keep = 1;  // as those of the writer
+  std::optional<int64_t> best = {};
 };
 
 // Owns the root's checkpoints while it lives: nothing else may write there.
@@ -39,10 +52,12 @@ class CheckpointWriter {
   // Takes the files and begins to write root/step-N, then deletes old steps
   // other than `best`. Waits while the save before is still being written; if
   // that one failed, throws its error, and nothing was taken or begun: the
-  // same call may be made again. See save_checkpoint().
+  // same call may be made again. See save_checkpoint(). Publications follow
+  // when the checkpoint is on the disk.
   void save(int64_t step, std::vector<OwnedCheckpointFile>&& files,
             const nlohmann::json& meta,
-            std::optional<int64_t> best = std::nullopt);
+            std::optional<int64_t> best = std::nullopt,
+            std::vector<Publication> publications = {});
 
   // Waits until nothing is being written; throws the error of the last save.
   void finish();
@@ -53,11 +68,15 @@ class CheckpointWriter {
  private:
   struct Work;
   void write(const Work& work);
+  void publish(const Publication& publication, const CheckpointDir& from);
+  void keep(const std::filesystem::path& root, int64_t count,
+            std::optional<int64_t> best, int64_t written);
 
   std::filesystem::path root_;
   int64_t keep_;
   Trace* trace_;
-  std::vector<int64_t> written_;  // complete, as we wrote them
+  // Complete, as we wrote them, by root.
+  std::map<std::filesystem::path, std::vector<int64_t>> written_;
   std::atomic<int64_t> saved_step_ = -1;
   // The last: its destruction waits for a thread that uses all the others.
   std::future<void> pending_;

@@ -28,9 +28,10 @@ int64_t steps_of(const JobConfig& config, int64_t per_epoch) {
 // A graph for another number of rows than that of a full batch, which a file
 // with fixed sizes does not have.
 template <class Build>
-void add_rest(int64_t rows, std::string_view way_out, const Build& build) {
+ProgramSource for_rest(int64_t rows, std::string_view way_out,
+                       const Build& build) {
   try {
-    build();
+    return build();
   } catch (const std::exception& error) {
     std::string_view what = error.what();
     fail_usage(
@@ -94,38 +95,63 @@ int64_t Job::micro_batches(int64_t rows) const {
   return fewest;
 }
 
+std::vector<int64_t> Job::step_row_counts() const {
+  std::vector<int64_t> counts{batch_rows()};
+  if (rest_rows_ > 0) counts.push_back(rest_rows_);
+  return counts;
+}
+
+std::vector<int64_t> Job::eval_row_counts() const {
+  std::vector<int64_t> counts;
+  if (has_eval()) counts.push_back(eval_rows_);
+  if (eval_rest_rows_ > 0) counts.push_back(eval_rest_rows_);
+  return counts;
+}
+
+ProgramSource Job::step_source(size_t phase, int64_t rows) const {
+  const JobNetwork& network =
+      model_->networks()[model_->phases()[phase].network];
+  int64_t parts = micro_batches(rows);
+  auto make = [&]() -> ProgramSource {
+    return {.forward = model_->forward(phase, rows / parts),
+            .optimizer = network.optimizer,
+            .scheduled = network.schedule.has_value(),
+            .watches_loss =
+                network.schedule && passes::watches_loss(*network.schedule),
+            .micro_batches = parts};
+  };
+  if (rows == batch_rows()) return make();
+  return for_rest(rows, "set 'drop_last: true'", make);
+}
+
+ProgramSource Job::eval_source(int64_t rows) const {
+  auto make = [&]() -> ProgramSource {
+    return {.forward = model_->eval(rows)};
+  };
+  if (rows == eval_rows_) return make();
+  return for_rest(rows, "set 'eval.limit' to a multiple of the batch", make);
+}
+
 std::vector<ProgramSource> Job::sources() const {
   std::vector<ProgramSource> sources;
-  auto add_steps = [&](int64_t rows) {
+  for (int64_t rows : step_row_counts()) {
     for (size_t i = 0; i < model_->phases().size(); ++i) {
-      const JobNetwork& network =
-          model_->networks()[model_->phases()[i].network];
-      int64_t parts = micro_batches(rows);
-      sources.push_back(
-          {.forward = model_->forward(i, rows / parts),
-           .optimizer = network.optimizer,
-           .scheduled = network.schedule.has_value(),
-           .watches_loss =
-               network.schedule && passes::watches_loss(*network.schedule),
-           .micro_batches = parts});
+      sources.push_back(step_source(i, rows));
     }
-  };
-  add_steps(batch_rows());
-  if (rest_rows_ > 0) {
-    add_rest(rest_rows_, "set 'drop_last: true'",
-             [&] { add_steps(rest_rows_); });
   }
-  if (!has_eval()) return sources;
-  sources.push_back({.forward = model_->eval(eval_rows_)});
-  if (eval_rest_rows_ == 0) return sources;
-  add_rest(eval_rest_rows_, "set 'eval.limit' to a multiple of the batch", [&] {
-    sources.push_back({.forward = model_->eval(eval_rest_rows_)});
-  });
+  for (int64_t rows : eval_row_counts()) sources.push_back(eval_source(rows));
   return sources;
 }
 
 ProgramOptions Job::program_options() const {
   return {.precision = *find_dtype(config_.precision), .threads = threads()};
+}
+
+data::LoaderOptions Job::loader_options() const {
+  return {.batch_size = batch_rows(),
+          .drop_last = config_.drop_last,
+          .shuffle = config_.data.shuffle,
+          .seed = config_.data_seed()};
 }
 
 int Job::threads() const {

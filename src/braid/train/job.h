@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 
+#include "braid/io/data/loader.h"
 #include "braid/train/job_data.h"
 #include "braid/train/job_model.h"
 
@@ -45,7 +46,14 @@ class Job {
   };
   const Places& places() const { return places_; }
   std::vector<ProgramSource> sources() const;
+  // Rows of all batches that come up, full ones first.
+  std::vector<int64_t> step_row_counts() const;
+  std::vector<int64_t> eval_row_counts() const;
+  // One program: a phase on so many rows, or the evaluation.
+  ProgramSource step_source(size_t phase, int64_t rows) const;
+  ProgramSource eval_source(int64_t rows) const;
   ProgramOptions program_options() const;
+  data::LoaderOptions loader_options() const;  // of training
   int threads() const;
   std::string device() const;
   int64_t limit_bytes() const;               // kNoLimit without one

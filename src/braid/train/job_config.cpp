@@ -23,6 +23,9 @@ void describe(Section& s, DataConfig& c) {
   s.bare("source");
   s.text("source", c.source, "Where samples come from: docs/data.md");
   s.flag("shuffle", c.shuffle, "A new order in every epoch");
+  s.whole("order_seed", c.order_seed,
+          "Of the order and of random changes; absent: the job's seed")
+      .min(0);
   s.options("augment", c.augment, "OPTION", "Changes of images: docs/data.md");
   s.rest(c.options, "OPTION", "Option of the source: docs/data.md");
 }

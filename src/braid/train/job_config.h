@@ -15,8 +15,11 @@
 namespace braid::train {
 
 struct DataConfig {
-  std::string source = {};       // "glyphs", "cifar10", ...
-  bool shuffle = true;           // eval data: never
+  std::string source = {};  // "glyphs", "cifar10", ...
+  bool shuffle = true;      // eval data: never
+  // Of the order and of random changes; absent: the job's. Jobs with equal
+  // data and equal seeds of them see the same batches.
+  std::optional<int64_t> order_seed = {};
   config::Options augment = {};  // "crop", "flip", "mean", "std"
   config::Options options = {};  // the source's own
 
@@ -150,6 +153,9 @@ struct JobConfig {
   std::map<std::string, NoiseConfig> noise = {};
 
   bool operator==(const JobConfig&) const = default;
+
+  // Of the order of the data and of random changes.
+  int64_t data_seed() const { return data.order_seed.value_or(seed); }
 
   // Throws one std::invalid_argument that lists all that can be said without
   // files.

@@ -36,25 +36,44 @@ std::optional<std::pair<std::string, std::string>> test_part(
   return std::nullopt;
 }
 
+// What two datasets of the same kind have in common. Lengths keep one text
+// from looking like two.
+std::string key_text(const DataConfig& config, const data::Texts& changes,
+                     DType dtype) {
+  std::string key = fmt::format("{} {}", config.source, dtype_name(dtype));
+  auto add = [&](const data::Texts& texts) {
+    key += fmt::format(" {}", texts.size());
+    for (const auto& [name, text] : texts) {
+      key += fmt::format(" {}:{}={}:{}", name.size(), name, text.size(), text);
+    }
+  };
+  add(texts_of(config.options));
+  add(changes);
+  return key;
+}
+
 // A dataset of the program, or that of the config.
 DatasetPtr open_one(const DataConfig& config, const DatasetPtr& given,
-                    bool augmented, DType dtype) {
-  DatasetPtr dataset =
-      given ? given
-            : data::open_source(config.source, texts_of(config.options));
+                    bool augmented, DType dtype, DatasetCache& cache) {
   data::Texts changes = texts_of(config.augment);
   if (!augmented) {  // what is evaluated is only brought to the same scale
     changes.erase("crop");
     changes.erase("flip");
   }
-  if (!changes.empty()) dataset = data::augment(dataset, changes);
-  return data::cast_floats(dataset, dtype);
+  auto open = [&] {
+    DatasetPtr dataset =
+        given ? given
+              : data::open_source(config.source, texts_of(config.options));
+    if (!changes.empty()) dataset = data::augment(dataset, changes);
+    return data::cast_floats(dataset, dtype);
+  };
+  return given ? open() : cache.get(key_text(config, changes, dtype), open);
 }
 
 DatasetPtr open_eval(const JobConfig& config, const JobHooks& hooks,
-                     DType dtype) {
+                     DType dtype, DatasetCache& cache) {
   if (config.eval.data) {
-    return open_one(*config.eval.data, hooks.eval, false, dtype);
+    return open_one(*config.eval.data, hooks.eval, false, dtype, cache);
   }
   if (hooks.train) return nullptr;
   auto part = test_part(data::find_source(config.data.source));
@@ -67,7 +86,7 @@ DatasetPtr open_eval(const JobConfig& config, const JobHooks& hooks,
     return option.name == part->first;
   });
   test.options.push_back({part->first, part->second});
-  return open_one(test, nullptr, false, dtype);
+  return open_one(test, nullptr, false, dtype, cache);
 }
 
 std::string type_text(const ValueType& type) {
@@ -151,15 +170,21 @@ int64_t JobData::classes(size_t field) const {
 
 JobData open_data(const JobConfig& config, const JobHooks& hooks) {
   DType dtype = *find_dtype(config.dtype);
-  JobData data{.train = open_one(config.data, hooks.train, true, dtype),
+  DatasetCache own;
+  DatasetCache& cache = hooks.datasets ? *hooks.datasets : own;
+  JobData data{.train = open_one(config.data, hooks.train, true, dtype, cache),
                .eval = nullptr,
                .inputs = config.inputs};
   check_inputs(data);
   if (!config.phases.empty()) return data;
-  data.eval = open_eval(config, hooks, dtype);
+  data.eval = open_eval(config, hooks, dtype, cache);
   if (!data.eval) return data;
   if (config.eval.limit) {
-    data.eval = data::first_samples(data.eval, *config.eval.limit);
+    DatasetPtr whole = data.eval;
+    std::string key = fmt::format("first {} of {}", *config.eval.limit,
+                                  static_cast<const void*>(whole.get()));
+    data.eval = cache.get(
+        key, [&] { return data::first_samples(whole, *config.eval.limit); });
   }
   check_same_fields(data);
   return data;

@@ -66,7 +66,29 @@ void resolve_paths(DataConfig& data, const PathKindOf& kind_of) {
   }
 }
 
+// A list of them is for those who read one, see job_list.h.
+void refuse_members(config::Node& root, config::Report& report) {
+  const config::Node* members = root.find("members");
+  if (!members) return;
+  report.add(members->place,
+             {"members make several jobs, and one is expected here"});
+  std::erase_if(root.items,
+                [](const config::Node& item) { return item.key == "members"; });
+}
+
 }  // namespace
+
+JobConfig job_of(config::Node root, const fs::path& path,
+                 const std::vector<std::string>& overrides,
+                 config::Report& report) {
+  config::apply_overrides(root, overrides, report);
+  refuse_members(root, report);
+  JobConfig job;
+  read_config(root, job, {fs::absolute(path).parent_path(), fs::current_path()},
+              report);
+  add_problems(job, root, report);
+  return job;
+}
 
 JobConfig parse_job(std::string_view text, const fs::path& path,
                     const std::vector<std::string>& overrides) {
@@ -74,11 +96,7 @@ JobConfig parse_job(std::string_view text, const fs::path& path,
   config::Node root = config::parse_yaml(text, report);
   if (root.is_null()) report.throw_if_any();  // nothing more can be said
   root.place = {};
-  config::apply_overrides(root, overrides, report);
-  JobConfig job;
-  read_config(root, job, {fs::absolute(path).parent_path(), fs::current_path()},
-              report);
-  add_problems(job, root, report);
+  JobConfig job = job_of(std::move(root), path, overrides, report);
   report.throw_if_any();
   return job;
 }

@@ -24,6 +24,11 @@ JobConfig read_job(const std::filesystem::path& path,
 JobConfig parse_job(std::string_view text, const std::filesystem::path& path,
                     const std::vector<std::string>& overrides = {});
 
+// The same from a tree, whose root has no place; problems go to the report.
+JobConfig job_of(config::Node root, const std::filesystem::path& path,
+                 const std::vector<std::string>& overrides,
+                 config::Report& report);
+
 // Replaces or creates the file, with all keys; blocks until it is on the disk.
 void write_job(const std::filesystem::path& path, const JobConfig& job);
 

@@ -8,6 +8,7 @@
 
 #include "braid/graph/var.h"
 #include "braid/io/data/dataset.h"
+#include "braid/train/dataset_cache.h"
 #include "braid/train/job_config.h"
 
 namespace braid::train {
@@ -20,6 +21,8 @@ struct JobHooks {
   LossFunction loss = {};  // in place of `loss`; for jobs with `model`
   data::DatasetPtr train = nullptr;  // in place of `data`
   data::DatasetPtr eval = nullptr;   // in place of `eval.data`
+  // What jobs that are opened with the same one have in common; borrowed.
+  DatasetCache* datasets = nullptr;
 };
 
 // What stands in the config for what a program gives.

@@ -266,18 +266,22 @@ Graph JobModel::eval(int64_t rows) const {
 
 void JobModel::initialise(runtime::State& state) const {
   state.initialise(std::vector<int64_t>{config_.seed});
+  load_files(state, 0);
+}
+
+void JobModel::load_files(runtime::State& state, int64_t place) const {
   for (const JobNetwork& network : networks_) {
     std::vector<std::string> patterns;
     for (const config::Option& rule : network.config.init.rules) {
       patterns.push_back(rule.name);
     }
     if (network.contents) {
-      network.contents->apply(state, 0, patterns, network.prefix());
+      network.contents->apply(state, place, patterns, network.prefix());
     }
     if (network.config.init.file.empty()) continue;
     InitFile file(network.config.init.file);
     file.check(state.slots(), network.prefix());
-    file.apply(state, 0, network.prefix());
+    file.apply(state, place, network.prefix());
   }
 }
 

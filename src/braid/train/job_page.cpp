@@ -3,7 +3,7 @@
 #include "braid/base/config/page.h"
 #include "braid/base/error.h"
 #include "braid/ops/named_losses.h"
-#include "braid/train/job_config.h"
+#include "braid/train/job_list.h"
 #include "braid/train/metrics.h"
 
 namespace braid::train {
@@ -80,6 +80,25 @@ constexpr const char* kNetworks =
     "data: {source: glyphs}\n"
     "epochs: 5\n";
 
+constexpr const char* kMembersText =
+    "```\n\n"
+    "- A file may list members, each of which is the job with other values "
+    "for some keys, as the command line would set them; `name` names its "
+    "folder, and else what differs does (`lr=0.003,seed=2`). Jobs of one shape "
+    "are trained together as arrays, each as if alone. Members with equal "
+    "`data` and equal `data.order_seed` see the same batches, which is "
+    "faster:\n\n"
+    "```yaml\n";
+
+constexpr const char* kMembersExample =
+    "model: lenet\n"
+    "data: {source: glyphs, order_seed: 1}\n"
+    "epochs: 3\n"
+    "members:\n"
+    "  - {optimizer.lr: 1e-3}\n"
+    "  - {optimizer.lr: 3e-3, seed: 2}\n"
+    "  - {name: slow, optimizer.lr: 1e-4, schedule: cosine(steps=900)}\n";
+
 constexpr const char* kTable =
     "```\n\n## Keys\n\n"
     "`N` stands for a number from 0, `NAME`, `OPTION`, `VALUE` and `PATTERN` "
@@ -118,19 +137,29 @@ std::string metrics_table() {
   return text;
 }
 
+// With the list of members, which no single job has.
+std::vector<config::Row> rows() {
+  std::vector<config::Row> rows = config::rows_of<JobConfig>();
+  rows.push_back({"members", fmt::format("list of 1 to {} maps", kMostMembers),
+                  "", "Jobs that differ from this one: {optimizer.lr: 3e-3}"});
+  rows.push_back(
+      {"members.N.name", "text", "", "Of its folder; absent: what differs"});
+  return rows;
+}
+
 }  // namespace
 
 std::string job_page() {
-  return fmt::format("{}{}{}{}{}{}{}{}", kIntro, kExample, kRules, kNetworks,
-                     kTable,
-                     config::markdown_table(config::rows_of<JobConfig>()),
-                     losses_table(), metrics_table());
+  return fmt::format("{}{}{}{}{}{}{}{}{}{}", kIntro, kExample, kRules,
+                     kNetworks, kMembersText, kMembersExample, kTable,
+                     config::markdown_table(rows()), losses_table(),
+                     metrics_table());
 }
 
-std::string job_help() {
-  return config::help_text(config::rows_of<JobConfig>());
-}
+std::string job_help() { return config::help_text(rows()); }
 
-std::vector<std::string> job_examples() { return {kExample, kNetworks}; }
+std::vector<std::string> job_examples() {
+  return {kExample, kNetworks, kMembersExample};
+}
 
 }  // namespace braid::train

@@ -12,7 +12,7 @@ std::string job_page();
 // One key per line, at most 80 columns wide.
 std::string job_help();
 
-// The examples of the page, which read as jobs.
+// The examples of the page, which read as lists of jobs.
 std::vector<std::string> job_examples();
 
 }  // namespace braid::train

@@ -48,6 +48,10 @@ LearningRates::LearningRates(std::vector<passes::Schedule> schedules,
   }
 }
 
+void LearningRates::set_schedule(size_t member, passes::Schedule schedule) {
+  schedules_.at(member) = std::move(schedule);
+}
+
 void LearningRates::reload() {
   steps_ = read_all<int64_t>(state_, step_slot_);
   for (Rate& rate : rates_) {
@@ -83,8 +87,10 @@ double LearningRates::present(size_t member) const {
   return read_all<double>(state_, rates_[0].slot)[member];  // of a checkpoint
 }
 
-void LearningRates::after_step(const std::vector<double>& losses) {
+void LearningRates::after_step(const std::vector<double>& losses,
+                               const std::vector<bool>& steps) {
   for (size_t k = 0; k < schedules_.size(); ++k) {
+    if (!steps.empty() && !steps[k]) continue;
     auto step = static_cast<double>(steps_[k]++);
     if (!passes::watches_loss(schedules_[k])) continue;
     passes::observe(schedules_[k], plateaus_[k], step, losses[k]);

@@ -18,9 +18,14 @@ class LearningRates {
   LearningRates(std::vector<passes::Schedule> schedules, runtime::State& state,
                 const std::string& scope = "");
 
+  // Another schedule for a member, from its next step on.
+  void set_schedule(size_t member, passes::Schedule schedule);
+
   void before_step();
-  // The losses of the step that was taken, per member.
-  void after_step(const std::vector<double>& losses);
+  // The losses of the step that was taken, per member. Members that paused
+  // are those whose place in `steps` is false; empty: nobody did.
+  void after_step(const std::vector<double>& losses,
+                  const std::vector<bool>& steps = {});
 
   // The rate of a member's last step, which may be that of a checkpoint.
   double present(size_t member = 0) const;

@@ -25,6 +25,36 @@ struct StepReport {
   int64_t memory_bytes = 0;  // that the device's account holds
 };
 
+// How a job of a list stands.
+enum class MemberState {
+  kWaiting,  // for an array before it, or for a place in one
+  kTraining,
+  kDone,
+  kStoppedEarly,
+  kFailed,  // its loss is not finite
+};
+
+// One job of a list.
+struct MemberReport {
+  std::string name = {};
+  MemberState state = MemberState::kWaiting;
+  int64_t step = 0, steps = 0;
+  double epoch = 0;
+  std::optional<double> epochs = {};
+  std::optional<double> loss = {}, lr = {};  // of its last step
+  io::Scalars evaluation = {};               // the last one; empty: none yet
+};
+
+// After each step of an array: how all jobs of a list stand. The loop keeps
+// one and changes it in place, so that a report costs no copies.
+struct ArrayReport {
+  std::vector<MemberReport> members = {};  // in the order of the list
+  // By this process in all: steps of models, and rows of their batches.
+  int64_t model_steps = 0, samples = 0;
+  int64_t memory_bytes = 0;  // that the device's account holds
+  int64_t limit_bytes = 0;   // 0: none
+};
+
 // How much a message matters, from most to least.
 enum class LogLevel {
   kError,
@@ -38,6 +68,8 @@ class Listener {
  public:
   virtual ~Listener() = default;
   virtual void on_step(const StepReport&) {}
+  // The report is lent for the call.
+  virtual void on_array(const ArrayReport&) {}
   virtual void on_eval(int64_t /*step*/, const io::Scalars&) {}
   // One line for a person; all of them are in log.txt too.
   virtual void on_message(LogLevel, std::string_view) {}

@@ -103,37 +103,23 @@ void add_class_outputs(Graph& eval, const std::vector<std::string>& names) {
              name, nearest_name(name, known));
 }
 
-double number_of(const runtime::Executor& executor, const std::string& name) {
+template <class T>
+double number_at(const std::vector<std::byte>& bytes, size_t place) {
+  T value = 0;
+  std::memcpy(&value, bytes.data() + place * sizeof value, sizeof value);
+  return static_cast<double>(value);
+}
+
+double number_of(const runtime::Executor& executor, const std::string& name,
+                 size_t place) {
   const Graph& graph = executor.program().graph;
   DType dtype = graph.value(graph.find_output(name)).type.dtype;
   std::vector<std::byte> bytes = executor.output(name);
-  if (dtype == DType::kFloat64) {
-    double value = 0;
-    std::memcpy(&value, bytes.data(), sizeof value);
-    return value;
-  }
-  float value = 0;
-  std::memcpy(&value, bytes.data(), sizeof value);
-  return value;
+  return dtype == DType::kFloat64 ? number_at<double>(bytes, place)
+                                  : number_at<float>(bytes, place);
 }
 
 }  // namespace
-
-const std::vector<MetricKind>& metric_kinds() {
-  static const std::vector<MetricKind> kinds{
-      {"loss", "mean over the samples"},
-      {"accuracy", "share of targets with the highest score", true},
-      {"top5", "share of targets among the five highest scores", true},
-      {"perplexity", "exponential of the loss"}};
-  return kinds;
-}
-
-bool higher_is_better(const std::string& metric) {
-  for (const MetricKind& kind : metric_kinds()) {
-    if (kind.name == metric) return kind.higher_is_better;
-  }
-  return false;
-}
 
 std::vector<std::string> metric_outputs(const std::vector<std::string>& names) {
   std::vector<std::string> outputs;
@@ -169,15 +155,16 @@ void add_metric_outputs(Graph& eval, const std::vector<std::string>& names) {
   }
 }
 
-void MetricSums::add(const runtime::Executor& executor, int64_t rows) {
+void MetricSums::add(const runtime::Executor& executor, int64_t rows,
+                     size_t place) {
   auto weight = static_cast<double>(rows);
   rows_ += weight;
-  sums_["loss"] += executor.losses().at(0) * weight;
+  sums_["loss"] += executor.losses().at(place) * weight;
   for (const Output& output : executor.program().graph.outputs()) {
     if (output.name == "loss") continue;
     bool is_count = output.name.starts_with("metric/");
     sums_[output.name] +=
-        number_of(executor, output.name) * (is_count ? 1 : weight);
+        number_of(executor, output.name, place) * (is_count ? 1 : weight);
   }
 }
 

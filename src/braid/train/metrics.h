@@ -7,19 +7,9 @@
 #include <vector>
 
 #include "braid/runtime/executor.h"
+#include "braid/train/metric_kinds.h"
 
 namespace braid::train {
-
-struct MetricKind {
-  std::string name;
-  std::string summary;
-  bool higher_is_better = false;
-};
-
-// Those that are made here; any other name is an output of the model.
-const std::vector<MetricKind>& metric_kinds();
-
-bool higher_is_better(const std::string& metric);
 
 // The names of outputs that a model must keep for these metrics.
 std::vector<std::string> metric_outputs(const std::vector<std::string>& names);
@@ -38,8 +28,9 @@ class MetricSums {
   explicit MetricSums(std::vector<std::string> names)
       : names_(std::move(names)) {}
 
-  // The last run of an evaluation, over a batch of so many rows.
-  void add(const runtime::Executor& executor, int64_t rows);
+  // The last run of an evaluation, over a batch of so many rows; of an array
+  // the member in that place.
+  void add(const runtime::Executor& executor, int64_t rows, size_t place = 0);
   std::map<std::string, double> values() const;
 
  private:

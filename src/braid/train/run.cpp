@@ -1,10 +1,10 @@
 #include "braid/train/run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "braid/base/error.h"
-#include "braid/io/checkpoint.h"
 #include "braid/train/model_state.h"
 #include "braid/train/run_checkpoint.h"
 #include "braid/train/run_words.h"
@@ -12,7 +12,7 @@
 namespace braid::train {
 
 Ending Run::run() {
-  start_ = Clock::now();
+  for (MemberRun* member : with_state(MemberState::kTraining)) member->start();
   try {
     return train();
   } catch (const std::exception& error) {
@@ -23,193 +23,242 @@ Ending Run::run() {
 
 Ending Run::train() {
   Ending ending = Ending::kDone;
-  while (record_.step < job_.num_steps()) {
+  while (!with_state(MemberState::kTraining).empty()) {
     if (options_.stop && options_.stop()) {
       ending = Ending::kInterrupted;
       break;
     }
-    if (is_stopped_early()) {
-      ending = Ending::kStoppedEarly;
-      break;
-    }
     step();
-    bool is_last = record_.step == job_.num_steps();
-    if (record_.step % job_.config().log_every == 0 || is_last) log_losses();
-    if (is_eval_due()) evaluate();
-    int64_t every = job_.config().checkpoint.every;
-    if (every > 0 && record_.step % every == 0) save_checkpoint();
+    save(look_after());
+    retire();
+    enter_waiting();
   }
-  save_checkpoint();
-  if (files_) {
-    files_->checkpoints().finish();
-    files_->sync();
+  save(with_state(MemberState::kTraining));
+  finish();
+  if (is_alone_ && members_[0]->state == MemberState::kStoppedEarly) {
+    return Ending::kStoppedEarly;
   }
-  if (trace_) trace_->finish();
   return ending;
+}
+
+void Run::finish() {
+  if (checkpoints_) checkpoints_->finish();
+  for (const auto& member : members_) member->close_files();
+  if (trace_) trace_->finish();
 }
 
 // For who reads the log later; a full disk does not take that line either.
 void Run::note_failure(const std::exception& error) {
-  if (!files_) return;
-  try {
-    files_->log(error.what());
-  } catch (const std::exception&) {
-    return;
+  for (const auto& member : members_) {
+    if (!member->files()) continue;
+    try {
+      member->files()->log(error.what());
+    } catch (const std::exception&) {
+      return;
+    }
   }
 }
 
-// Every phase that is due, on one batch.
+Run::Members Run::with_state(MemberState state) const {
+  Members found;
+  for (const auto& member : members_) {
+    if (member->state == state) found.push_back(member.get());
+  }
+  return found;
+}
+
+// Sequences of batches that go on from where the members are.
+void Run::prepare_loader() {
+  if (loader_) return;
+  size_t count =
+      array_->shares_batches() ? 1 : static_cast<size_t>(array_->num_places());
+  std::vector<data::LoaderPart> parts(count);
+  for (MemberRun* member : with_state(MemberState::kTraining)) {
+    size_t place = static_cast<size_t>(array_->place(member->member));
+    parts[array_->shares_batches() ? 0 : place] = {
+        member->job().data().train, member->job().loader_options(),
+        member->record().position};
+  }
+  loader_ = std::make_unique<data::JointLoader>(std::move(parts));
+}
+
+// Every phase that is due, each member on its own batch. Those with a shorter
+// one step after the others.
 void Run::step() {
   io::TraceSpan span(trace_.get(), "compute", "step",
-                     fmt::format("step {}", record_.step + 1));
-  const data::Batch* batch = nullptr;
+                     fmt::format("step {}", ticks_ + 1));
+  const std::vector<data::Batch>* batches = nullptr;
   {
     io::TraceSpan wait(trace_.get(), "load", "wait", "wait for data");
-    batch = loader_->next();
+    prepare_loader();
+    batches = loader_->next();
   }
-  for (size_t i = 0; i < phases_.size(); ++i) {
-    if (record_.step % job_.model().phases()[i].every != 0) continue;
-    run_phase(i, *batch);
-    check_finite(i);
+  auto batch_of = [&](const MemberRun& member) -> const data::Batch& {
+    auto place = static_cast<size_t>(array_->place(member.member));
+    return (*batches)[array_->shares_batches() ? 0 : place];
+  };
+  Members training = with_state(MemberState::kTraining);
+  size_t num_phases = members_[0]->job().model().phases().size();
+  for (size_t phase = 0; phase < num_phases; ++phase) {
+    std::map<int64_t, std::vector<Array::Turn>, std::greater<>> turns;
+    Members stepped;
+    for (MemberRun* member : training) {
+      int64_t step = member->record().step;
+      if (member->state != MemberState::kTraining) continue;
+      if (step % member->job().model().phases()[phase].every != 0) continue;
+      turns[batch_of(*member).rows].push_back({member->member, step});
+      stepped.push_back(member);
+    }
+    for (const auto& [rows, of_rows] : turns) {
+      array_->step(phase, of_rows, *batches);
+    }
+    for (MemberRun* member : stepped) {
+      member->add_loss(phase, array_->loss(phase, member->member));
+      check_finite(*member, phase);
+    }
   }
-  ++record_.step;
-  record_.position = batch->next;
-  report(*batch);
-}
-
-void Run::run_phase(size_t phase, const data::Batch& batch) {
-  PhaseRun& p = phases_[phase];
-  bool is_rest = batch.rows != job_.batch_rows();
-  const Job::Places& places = job_.places();
-  runtime::Executor& executor =
-      programs_->executor((is_rest ? places.rest : places.full)[phase]);
-  BatchFeed& feed = *p.feeds[is_rest ? 1 : 0];
-  feed.set(batch, record_.step);
-  if (p.rates) p.rates->before_step();
-  executor.step(
-      [&](int64_t micro, ValueId input) { return feed.at(micro, input); });
-  if (p.rates) p.rates->after_step(executor.losses());
-  p.loss = executor.losses().at(0);
-  if (!std::isfinite(p.loss)) return;
-  record_.loss_sums[phase] += p.loss;
-  ++record_.loss_counts[phase];
+  ++ticks_;
+  for (MemberRun* member : with_state(MemberState::kTraining)) {
+    ++member->record().step;
+    member->record().position = batch_of(*member).next;
+    member->rows = batch_of(*member).rows;
+  }
+  report();
 }
 
 // With on_nan: skip the phase has left weights and their update's state as
 // they were.
-void Run::check_finite(size_t phase) {
-  double loss = phases_[phase].loss;
-  int64_t step = record_.step + 1;
+void Run::check_finite(MemberRun& member, size_t phase) {
+  double loss = array_->loss(phase, member.member);
+  int64_t step = member.record().step + 1;
   if (std::isfinite(loss)) return;
-  if (job_.config().on_nan == "skip") {
-    say(LogLevel::kWarning,
+  if (member.job().config().on_nan == "skip") {
+    say(member, LogLevel::kWarning,
         fmt::format("step {}: the loss is {}, the step was skipped", step,
                     loss));
     return;
   }
-  if (files_) files_->checkpoints().finish();
+  if (checkpoints_) checkpoints_->finish();
+  if (member.files()) member.files()->checkpoints().finish();
+  std::string text = fmt::format(
+      "the loss is {} at step {}; {}", loss, step,
+      member.saved_step > 0 ? fmt::format("step {} is saved", member.saved_step)
+                            : "nothing was saved yet");
+  if (!is_alone_) return fail(member, text);
   fail_world(
-      "[train] the loss is {} at step {}; {}\n"
+      "[train] {}\n"
       "HINT: lower the learning rate, clip gradients, or set 'on_nan: skip'",
-      loss, step,
-      saved_step_ > 0 ? fmt::format("step {} is saved", saved_step_)
-                      : "nothing was saved yet");
+      text);
 }
 
-void Run::report(const data::Batch& batch) {
-  if (!options_.listener) return;
-  StepReport report{.step = record_.step,
-                    .steps = job_.num_steps(),
-                    .epoch = epoch(),
-                    .rows = batch.rows,
-                    .memory_bytes = backend_->account().used_bytes()};
-  if (!job_.config().steps && job_.config().epochs) {
-    report.epochs = static_cast<double>(*job_.config().epochs);
-  }
-  for (size_t i = 0; i < phases_.size(); ++i) {
-    size_t network = job_.model().phases()[i].network;
-    report.networks.push_back(
-        {job_.model().networks()[network].name, phases_[i].loss, rate_of(i)});
-  }
-  options_.listener->on_step(report);
+// The others go on without it.
+void Run::fail(MemberRun& member, const std::string& text) {
+  member.state = MemberState::kFailed;
+  member.failure = text;
+  say(member, LogLevel::kError, text);
 }
 
-// The mean since the last line.
-void Run::log_losses() {
-  io::MetricsRow row{.step = record_.step,
-                     .epoch = epoch(),
-                     .time_s = elapsed(),
-                     .split = "train",
-                     .values = {}};
-  for (size_t i = 0; i < phases_.size(); ++i) {
-    size_t network = job_.model().phases()[i].network;
-    std::string prefix = job_.model().networks()[network].name;
-    if (!prefix.empty()) prefix += "/";
-    if (record_.loss_counts[i] > 0) {
-      row.values.emplace_back(
-          prefix + "loss",
-          record_.loss_sums[i] / static_cast<double>(record_.loss_counts[i]));
+std::vector<double> Run::rates_of(const MemberRun& member) const {
+  std::vector<double> rates;
+  for (size_t i = 0; i < member.job().model().phases().size(); ++i) {
+    rates.push_back(array_->rate(i, member.member));
+  }
+  return rates;
+}
+
+// What is due after a step; gives those that must be saved.
+Run::Members Run::look_after() {
+  Members training = with_state(MemberState::kTraining);
+  for (MemberRun* member : training) {
+    if (member->is_log_due()) member->log_losses(rates_of(*member));
+  }
+  Members due = evaluate();
+  for (MemberRun* member : training) {
+    bool ends = member->is_at_end();
+    if (ends) {
+      member->state = member->is_stopped_early() ? MemberState::kStoppedEarly
+                                                 : MemberState::kDone;
     }
-    row.values.emplace_back(prefix + "lr", rate_of(i));
-    record_.loss_sums[i] = 0;
-    record_.loss_counts[i] = 0;
+    bool is_due = ends || member->is_checkpoint_due();
+    if (is_due && std::ranges::find(due, member) == due.end()) {
+      due.push_back(member);
+    }
   }
-  if (files_) files_->add(row);
+  return due;
 }
 
-void Run::save_checkpoint() {
-  if (!files_ || saved_step_ == record_.step) return;
-  io::TraceSpan span(trace_.get(), "checkpoint", "copy", "copy to the host");
-  record_.time_s = elapsed();
-  files_->sync();  // a checkpoint never knows more than the metrics
-  files_->checkpoints().save(
-      record_.step,
-      checkpoint_files(programs_->state(), job_.model().networks()),
-      record_json(record_), best_step());
-  saved_step_ = record_.step;
-  say(LogLevel::kDebug, fmt::format("checkpoint of step {}", record_.step));
-}
-
-std::optional<int64_t> Run::best_step() const {
-  if (!record_.best.value) return std::nullopt;
-  return record_.best.step;
+// Places of those that ended are free. When nobody waits and half of them are,
+// the array becomes smaller.
+void Run::retire() {
+  if (is_alone_) return;
+  for (const auto& member : members_) {
+    bool is_gone =
+        member->member >= 0 && member->state != MemberState::kTraining;
+    if (!is_gone) continue;
+    array_->drop(member->member);
+    member->member = -1;
+    member->close_files();
+    loader_.reset();
+  }
+  auto left = static_cast<int64_t>(with_state(MemberState::kTraining).size());
+  bool is_roomy = left > 0 && 2 * left <= array_->capacity() &&
+                  with_state(MemberState::kWaiting).empty();
+  if (!is_roomy) return;
+  array_->resize(left);
+  loader_.reset();
 }
 
 bool Run::is_finished() const {
-  bool is_end = record_.step == job_.num_steps() || is_stopped_early();
-  return is_end && saved_step_ == record_.step;
+  return std::ranges::all_of(members_, [](const auto& member) {
+    return member->state != MemberState::kWaiting &&
+           member->state != MemberState::kTraining;
+  });
 }
 
 void Run::save(const std::filesystem::path& path, size_t network) const {
-  const JobNetwork& n = job_.model().networks().at(network);
+  const JobNetwork& n = members_[0]->job().model().networks().at(network);
   io::write_safetensors(
-      path, member_state(programs_->state(), 0, n.prefix()).tensors());
+      path,
+      member_state(std::as_const(*array_).state(), 0, n.prefix()).tensors());
 }
 
 int64_t Run::num_parameters() const {
-  return train::num_parameters(programs_->state());
+  return train::num_parameters(std::as_const(*array_).state());
 }
 
 void Run::say(LogLevel level, const std::string& text) {
-  if (files_) files_->log(text);
-  if (!files_ && !options_.out.empty()) unlogged_.push_back(text);
+  if (is_alone_) members_[0]->log(text);
   if (options_.listener) options_.listener->on_message(level, text);
 }
 
-double Run::epoch() const {
-  return static_cast<double>(record_.step) /
-         static_cast<double>(job_.steps_per_epoch());
+void Run::say(MemberRun& member, LogLevel level, const std::string& text) {
+  if (is_alone_) return say(level, text);
+  member.log(text);
+  if (!options_.listener) return;
+  options_.listener->on_message(level,
+                                fmt::format("{}: {}", member.name(), text));
 }
 
-double Run::elapsed() const {
-  std::chrono::duration<double> since = Clock::now() - start_;
-  return time_before_s_ + since.count();
-}
-
-double Run::rate_of(size_t phase) const {
-  if (phases_[phase].rates) return phases_[phase].rates->present();
-  size_t network = job_.model().phases()[phase].network;
-  return job_.model().networks()[network].optimizer.hyper.at("lr");
+void Run::report() {
+  if (!options_.listener) return;
+  for (MemberRun* member : with_state(MemberState::kTraining)) {
+    const Job& job = member->job();
+    StepReport report{.step = member->record().step,
+                      .steps = job.num_steps(),
+                      .epoch = member->epoch(),
+                      .rows = member->rows,
+                      .memory_bytes = backend_->account().used_bytes()};
+    if (!job.config().steps && job.config().epochs) {
+      report.epochs = static_cast<double>(*job.config().epochs);
+    }
+    for (size_t i = 0; i < job.model().phases().size(); ++i) {
+      size_t network = job.model().phases()[i].network;
+      report.networks.push_back({job.model().networks()[network].name,
+                                 array_->loss(i, member->member),
+                                 array_->rate(i, member->member)});
+    }
+    options_.listener->on_step(report);
+  }
 }
 
 }  // namespace braid::train

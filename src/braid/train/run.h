@@ -1,111 +1,141 @@
-// Run: a job that trains. The loop is Run::train() in run.cpp.
+// Run: jobs that train, alone or as an array. The loop is Run::train() in
+// run.cpp.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "braid/io/directory_lock.h"
-#include "braid/train/batch_feed.h"
-#include "braid/train/job.h"
-#include "braid/train/learning_rates.h"
-#include "braid/train/listener.h"
-#include "braid/train/run_files.h"
-#include "braid/train/run_record.h"
+#include "braid/io/data/joint_loader.h"
+#include "braid/train/member_run.h"
 
 namespace braid::train {
 
 struct RunOptions {
-  std::filesystem::path out = {};  // of a run that was created; empty: no files
-  bool create = false;  // create it, once everything else is known to fit
+  // Of a run that was created; of several jobs the folder that their array
+  // keeps its checkpoints in. Empty: no files.
+  std::filesystem::path out = {};
+  bool create = false;   // create it, once everything else is known to fit
+  int64_t capacity = 0;  // of several jobs: how many train at once; 0: all
   std::function<bool()> stop = {};  // asked after every step
   Listener* listener = nullptr;
   std::filesystem::path trace = {};  // a file for Perfetto; empty: none
 };
 
+// One of several jobs, with the folder of its own run; empty: no files.
+struct RunMember {
+  std::string name;
+  const Job* job = nullptr;
+  std::filesystem::path out = {};
+};
+
 enum class Ending {
   kDone,
-  kStoppedEarly,  // by early stopping
+  kStoppedEarly,  // by early stopping; of several jobs: never
   kInterrupted,   // by RunOptions::stop
 };
 
-// One thread. Borrows the job, which outlives it.
+// One thread. Borrows the jobs, which outlive it.
 class Run {
  public:
   // Prepares all programs; goes on from the newest checkpoint in `out`, or
   // starts. Holds the lock of `out` while it lives. Throws when memory does not
   // suffice, files cannot be written or another process writes them.
   Run(const Job& job, RunOptions options);
+
+  // The same for several jobs with one signature, which train as an array.
+  // When there are more than `capacity`, others enter as places become free.
+  // Each has its own folder, as if it had been trained alone, and goes on from
+  // what is there when that is more than the array's checkpoint has.
+  Run(const std::vector<RunMember>& members, RunOptions options);
   ~Run();
 
-  // Trains to the end. A run always ends with a checkpoint, unless the loss
-  // is not finite: then it throws and saves nothing more.
+  // Trains to the end. Each job ends with a checkpoint, unless its loss is not
+  // finite: then one alone throws, and one of several fails while the others
+  // go on.
   Ending run();
 
-  // Whether there is nothing left to do: `out` holds the end of the run. Then
-  // run() leaves everything as it is.
+  // Whether there is nothing left to do: the folders hold the end of all runs.
+  // Then run() leaves everything as it is.
   bool is_finished() const;
-  int64_t steps_done() const { return record_.step; }
-  // Values of the last evaluation; empty before it.
-  const io::Scalars& evaluation() const { return evaluation_; }
-  const RunRecord& record() const { return record_; }
-  int64_t num_parameters() const;
-  Programs& programs() { return *programs_; }
+  const std::vector<std::unique_ptr<MemberRun>>& members() const {
+    return members_;
+  }
+  Array& array() { return *array_; }
+  Programs& programs() { return array_->programs(); }
+  int64_t num_parameters() const;  // of one member
 
-  // The present weights of a network, by PyTorch names.
+  // Of the first job.
+  int64_t steps_done() const { return record().step; }
+  const io::Scalars& evaluation() const { return members_[0]->evaluation(); }
+  const RunRecord& record() const { return members_[0]->record(); }
+
+  // The present weights of a network of a job alone, by PyTorch names.
   void save(const std::filesystem::path& path, size_t network = 0) const;
 
  private:
-  using Clock = std::chrono::steady_clock;
-  struct PhaseRun {
-    std::vector<std::unique_ptr<BatchFeed>> feeds;  // full, rest
-    std::unique_ptr<LearningRates> rates;           // null: constant
-    double loss = 0;
-  };
+  using Members = std::vector<MemberRun*>;
 
+  void open();
   Ending train();
   void note_failure(const std::exception& error);
-  void prepare_phases();
-  void start_or_restore();
-  void restore_newest();
-  void open_files();
-  void check_record() const;
-  std::optional<int64_t> best_step() const;
-  void step();
-  void run_phase(size_t phase, const data::Batch& batch);
-  void check_finite(size_t phase);
-  void report(const data::Batch& batch);
-  void log_losses();
-  void evaluate();
-  std::map<std::string, double> evaluate_all();
-  void swap_averages();
-  bool observe(const std::map<std::string, double>& values);
-  void save_checkpoint();
-  void say(LogLevel level, const std::string& text);
+  // --- how it begins (run_start.cpp)
+  void create_folders();
+  void restore_alone();
+  void restore_array();
+  void restore_own_folders();
+  void read_array_record(const io::CheckpointDir& checkpoint);
+  void make_array();
+  void seat(MemberRun& member);
+  void enter_waiting();
   void say_what_is_ready();
-  double epoch() const;
-  double elapsed() const;
-  bool is_eval_due() const;
-  bool is_stopped_early() const;
-  double rate_of(size_t phase) const;
+  bool can_share_batches() const;
+  // --- steps
+  Members with_state(MemberState state) const;
+  void step();
+  void prepare_loader();
+  void check_finite(MemberRun& member, size_t phase);
+  void fail(MemberRun& member, const std::string& text);
+  void report();
+  Members look_after();
+  Members evaluate();
+  std::vector<std::map<std::string, double>> evaluate_on(
+      const Members& members);
+  std::vector<double> rates_of(const MemberRun& member) const;
+  // --- what is kept
+  void save(const Members& due);
+  void save_alone();
+  void save_array(const Members& due);
+  io::Publication publication_of(MemberRun& member) const;
+  std::string file_prefix(const MemberRun& member) const;
+  void retire();
+  void finish();
+  void say(LogLevel level, const std::string& text);
+  void say(MemberRun& member, LogLevel level, const std::string& text);
 
-  const Job& job_;
   RunOptions options_;
+  bool is_alone_ = true;
+  std::vector<std::unique_ptr<MemberRun>> members_;
   std::unique_ptr<io::Trace> trace_;
   std::unique_ptr<runtime::Backend> backend_;
-  std::unique_ptr<Programs> programs_;
-  std::vector<PhaseRun> phases_;
-  std::unique_ptr<data::Loader> loader_, eval_loader_;
-  std::unique_ptr<BatchFeed> eval_feed_, eval_rest_feed_;
-  std::optional<io::DirectoryLock> lock_;
-  std::unique_ptr<RunFiles> files_;    // null without `out`, or at the end
-  std::vector<std::string> unlogged_;  // said before there were files
-  RunRecord record_;
-  io::Scalars evaluation_;
-  int64_t saved_step_ = -1;
-  Clock::time_point start_;
-  double time_before_s_ = 0, compile_s_ = 0;
+  std::unique_ptr<Array> array_;
+  std::optional<io::DirectoryLock> lock_;              // of an array's folder
+  std::unique_ptr<io::CheckpointWriter> checkpoints_;  // of an array
+  // Where members that go on find their content.
+  struct Source {
+    io::CheckpointDir checkpoint;
+    std::string prefix;
+  };
+  std::map<const MemberRun*, Source> sources_;
+  std::unique_ptr<data::JointLoader> loader_;  // null: to be made anew
+  std::map<std::pair<const data::Dataset*, int64_t>,
+           std::unique_ptr<data::Loader>>
+      eval_loaders_;   // by rows of a batch
+  int64_t ticks_ = 0;  // steps of the array
+  int64_t capacity_ = 0;
+  double compile_s_ = 0;
 };
 
 }  // namespace braid::train

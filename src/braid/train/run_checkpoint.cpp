@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "braid/base/error.h"
+#include "braid/passes/names.h"
+#include "braid/train/array.h"
 #include "braid/train/model_state.h"
 
 namespace braid::train {
@@ -10,7 +12,20 @@ namespace {
 
 constexpr const char* kStateFile = "state";
 
-bool is_rest(const Slot& slot) { return !is_of_model(slot) && is_saved(slot); }
+// What a job alone keeps besides its networks. In an array rates have slots
+// that a job without a schedule does not have.
+bool is_rest(const Slot& slot, const std::vector<JobNetwork>& networks) {
+  if (is_of_model(slot) || !is_of_member(slot)) return false;
+  for (const JobNetwork& network : networks) {
+    std::string rates = passes::scoped(passes::schedule_slot(""), network.name);
+    if (!slot.name.starts_with(rates)) continue;
+    bool is_plateau =
+        slot.name == passes::scoped(passes::kPlateauSlot, network.name);
+    return network.schedule &&
+           (!is_plateau || passes::watches_loss(*network.schedule));
+  }
+  return true;
+}
 
 std::string type_text(const io::TensorBytes& tensor) {
   return fmt::format("{}{}", dtype_name(tensor.dtype),
@@ -18,7 +33,7 @@ std::string type_text(const io::TensorBytes& tensor) {
 }
 
 void restore_slot(const io::SafetensorsFile& file, const std::string& name,
-                  runtime::State& state, SlotId id,
+                  runtime::State& state, SlotId id, int64_t place,
                   const io::CheckpointDir& checkpoint) {
   const Slot& slot = state.slots()[static_cast<size_t>(id)];
   const io::TensorBytes* tensor = file.find(name);
@@ -29,7 +44,7 @@ void restore_slot(const io::SafetensorsFile& file, const std::string& name,
         checkpoint.path.string(), dtype_name(slot.dtype),
         shape_text(slot.shape), name, tensor ? type_text(*tensor) : "none");
   }
-  state.write(id, tensor->bytes);
+  state.write_member(id, place, tensor->bytes);
 }
 
 }  // namespace
@@ -38,44 +53,60 @@ std::string model_file_name(const JobNetwork& network) {
   return network.name.empty() ? "model" : network.name;
 }
 
+std::vector<std::string> checkpoint_file_names(
+    const std::vector<JobNetwork>& networks) {
+  std::vector<std::string> names{kStateFile};
+  for (const JobNetwork& network : networks) {
+    names.push_back(model_file_name(network));
+    if (network.optimizer.average) names.push_back(names.back() + "_ema");
+  }
+  return names;
+}
+
 std::vector<io::OwnedCheckpointFile> checkpoint_files(
-    const runtime::State& state, const std::vector<JobNetwork>& networks) {
+    const runtime::State& state, const std::vector<JobNetwork>& networks,
+    int64_t place) {
   std::vector<io::OwnedCheckpointFile> files;
   for (const JobNetwork& network : networks) {
     std::string name = model_file_name(network), prefix = network.prefix();
-    files.push_back({name, member_state(state, 0, prefix)});
+    files.push_back({name, member_state(state, place, prefix)});
     if (!network.optimizer.average) continue;
-    files.push_back({name + "_ema", member_average(state, 0, prefix)});
+    files.push_back({name + "_ema", member_average(state, place, prefix)});
   }
   TensorList rest;
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const Slot& slot = state.slots()[i];
-    if (!is_rest(slot)) continue;
-    rest.add_slot(slot, slot.shape, state.read(static_cast<SlotId>(i)));
+    if (!is_rest(slot, networks) || !slot.belongs_to(place)) continue;
+    rest.add_slot(slot.of_member(place), slot.shape,
+                  state.read_member(static_cast<SlotId>(i), place));
   }
   files.push_back({kStateFile, std::move(rest)});
   return files;
 }
 
-RunRecord restore(const io::CheckpointDir& checkpoint, runtime::State& state,
-                  const std::vector<JobNetwork>& networks) {
-  io::SafetensorsFile rest = checkpoint.open(kStateFile);
+void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
+                   const std::vector<JobNetwork>& networks, int64_t place,
+                   const std::string& file_prefix) {
+  io::SafetensorsFile rest = checkpoint.open(file_prefix + kStateFile);
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const Slot& slot = state.slots()[i];
-    if (!is_rest(slot)) continue;
-    restore_slot(rest, slot.name, state, static_cast<SlotId>(i), checkpoint);
+    if (!is_rest(slot, networks) || !slot.belongs_to(place)) continue;
+    restore_slot(rest, slot.own_name(), state, static_cast<SlotId>(i), place,
+                 checkpoint);
   }
   for (const JobNetwork& network : networks) {
-    io::SafetensorsFile file = checkpoint.open(model_file_name(network));
+    io::SafetensorsFile file =
+        checkpoint.open(file_prefix + model_file_name(network));
     std::string prefix = network.prefix();
     for (size_t i = 0; i < state.slots().size(); ++i) {
       const Slot& slot = state.slots()[i];
-      if (!is_of_model(slot) || !slot.name.starts_with(prefix)) continue;
-      restore_slot(file, slot.name.substr(prefix.size()), state,
-                   static_cast<SlotId>(i), checkpoint);
+      std::string name = slot.own_name();
+      bool is_own = slot.belongs_to(place) && name.starts_with(prefix);
+      if (!is_of_model(slot) || !is_own) continue;
+      restore_slot(file, name.substr(prefix.size()), state,
+                   static_cast<SlotId>(i), place, checkpoint);
     }
   }
-  return read_record(checkpoint.meta());
 }
 
 }  // namespace braid::train

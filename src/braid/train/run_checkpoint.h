@@ -15,13 +15,20 @@ namespace braid::train {
 // "model", or the name of one of several networks.
 std::string model_file_name(const JobNetwork& network);
 
-// Copies of what is on the device; blocks as long as copying takes.
-std::vector<io::OwnedCheckpointFile> checkpoint_files(
-    const runtime::State& state, const std::vector<JobNetwork>& networks);
+// Names of the files of a checkpoint.
+std::vector<std::string> checkpoint_file_names(
+    const std::vector<JobNetwork>& networks);
 
-// Fills the state. Throws std::runtime_error when the checkpoint is of another
-// job.
-RunRecord restore(const io::CheckpointDir& checkpoint, runtime::State& state,
-                  const std::vector<JobNetwork>& networks);
+// Copies of what is on the device; blocks as long as copying takes. Of an array
+// the member in that place, as it would be alone.
+std::vector<io::OwnedCheckpointFile> checkpoint_files(
+    const runtime::State& state, const std::vector<JobNetwork>& networks,
+    int64_t place = 0);
+
+// Fills the state, of an array the place. `prefix` is what names of files begin
+// with. Throws std::runtime_error when the checkpoint is of another job.
+void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
+                   const std::vector<JobNetwork>& networks, int64_t place = 0,
+                   const std::string& prefix = "");
 
 }  // namespace braid::train

@@ -1,148 +1,265 @@
-// How a run begins: programs, data, and the newest checkpoint if there is one.
+// How a run begins: folders, the newest checkpoint if there is one, programs,
+// and members in their places.
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "braid/base/error.h"
 #include "braid/io/checkpoint.h"
 #include "braid/train/run.h"
+#include "braid/train/run_array_record.h"
 #include "braid/train/run_checkpoint.h"
 #include "braid/train/run_words.h"
 
 namespace braid::train {
+namespace {
 
-Run::Run(const Job& job, RunOptions options)
-    : job_(job), options_(std::move(options)), start_(Clock::now()) {
-  if (!options_.trace.empty()) {
-    trace_ = std::make_unique<io::Trace>(options_.trace);
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  return took.count();
+}
+
+// The newest whole checkpoint; throws when all that there are are damaged.
+io::NewestCheckpoint newest(const std::filesystem::path& root) {
+  io::NewestCheckpoint found = io::newest_complete(root);
+  if (found.checkpoint || found.warnings.empty()) return found;
+  fail_world(
+      "[resume] no checkpoint is whole\n  {}\n"
+      "HINT: delete '{}' to start over",
+      fmt::join(found.warnings, "\n  "), root.string());
+}
+
+}  // namespace
+
+Run::Run(const Job& job, RunOptions options) : options_(std::move(options)) {
+  members_.push_back(std::make_unique<MemberRun>(job, "", options_.out));
+  open();
+  make_array();
+  MemberRun& member = *members_[0];
+  member.member = array_->add(job);
+  member.state = MemberState::kTraining;
+  create_folders();
+  restore_alone();
+}
+
+Run::Run(const std::vector<RunMember>& members, RunOptions options)
+    : options_(std::move(options)), is_alone_(false) {
+  if (members.empty()) fail_usage("[train] there is no job to train");
+  for (const RunMember& m : members) {
+    members_.push_back(std::make_unique<MemberRun>(*m.job, m.name, m.out));
   }
-  backend_ = job.machine().open(job.device(), job.limit_bytes());
-  say(LogLevel::kDebug,
-      fmt::format("data and model were opened in {:.2f} s", job.open_s()));
-  programs_ = std::make_unique<Programs>(job.machine().ops(), job.sources(),
-                                         *backend_, job.program_options());
-  compile_s_ = elapsed();
-  job_.model().initialise(programs_->state());
-  start_or_restore();
-  prepare_phases();
+  auto count = static_cast<int64_t>(members.size());
+  capacity_ =
+      options_.capacity > 0 ? std::min(options_.capacity, count) : count;
+  open();
+  create_folders();
+  restore_array();
+  if (is_finished()) return;
+  make_array();
+  for (MemberRun* member : with_state(MemberState::kTraining)) seat(*member);
+  say_what_is_ready();
+  enter_waiting();
 }
 
 Run::~Run() = default;
 
-void Run::say_what_is_ready() {
-  say(LogLevel::kInfo, data_words(job_));
-  say(LogLevel::kDebug, field_words(*job_.data().train));
-  say(LogLevel::kInfo, model_words(job_, *programs_));
-  say(LogLevel::kDebug,
-      fmt::format("{} programs were compiled in {:.2f} s, for {} threads",
-                  programs_->size(), compile_s_, job_.threads()));
-  say(LogLevel::kDebug, plan_words(programs_->plan()));
-  say(LogLevel::kDebug, memory_words(*programs_));
-}
-
-void Run::prepare_phases() {
-  const JobConfig& config = job_.config();
-  const Job::Places& places = job_.places();
-  auto feed = [&](size_t place) {
-    return std::make_unique<BatchFeed>(job_.data(), config,
-                                       programs_->program(place).graph);
-  };
-  for (size_t i = 0; i < job_.model().phases().size(); ++i) {
-    PhaseRun& phase = phases_.emplace_back();
-    phase.feeds.push_back(feed(places.full[i]));
-    if (job_.rest_rows() > 0) phase.feeds.push_back(feed(places.rest[i]));
-    const JobNetwork& network =
-        job_.model().networks()[job_.model().phases()[i].network];
-    if (!network.schedule) continue;
-    phase.rates = std::make_unique<LearningRates>(
-        std::vector<passes::Schedule>{*network.schedule}, programs_->state(),
-        network.name);
+void Run::open() {
+  const Job& job = members_[0]->job();
+  if (!options_.trace.empty()) {
+    trace_ = std::make_unique<io::Trace>(options_.trace);
   }
-  loader_ = std::make_unique<data::Loader>(
-      job_.data().train, data::LoaderOptions{.batch_size = job_.batch_rows(),
-                                             .drop_last = config.drop_last,
-                                             .shuffle = config.data.shuffle,
-                                             .seed = config.seed});
-  loader_->seek(record_.position);
-  if (!job_.has_eval()) return;
-  eval_feed_ = feed(places.eval);
-  if (job_.eval_rest_rows() > 0) eval_rest_feed_ = feed(places.eval_rest);
-  eval_loader_ = std::make_unique<data::Loader>(
-      job_.data().eval,
-      data::LoaderOptions{
-          .batch_size = job_.eval_rows(), .shuffle = false, .repeat = false});
+  backend_ = job.machine().open(job.device(), job.limit_bytes());
+  double open_s = 0;
+  for (const auto& member : members_) open_s += member->job().open_s();
+  say(LogLevel::kDebug,
+      fmt::format("data and model were opened in {:.2f} s", open_s));
 }
 
-void Run::start_or_restore() {
-  size_t num_phases = job_.model().phases().size();
-  record_.loss_sums.resize(num_phases);
-  record_.loss_counts.resize(num_phases);
-  if (options_.out.empty()) return say_what_is_ready();
-  if (options_.create) create_run(options_.out, job_.config());
+void Run::create_folders() {
+  if (options_.out.empty()) return;
+  for (const auto& member : members_) {
+    bool is_new = is_alone_ ? options_.create : !holds_run(member->out());
+    if (is_new) create_run(member->out(), member->job().config());
+    member->lock();
+  }
+  if (is_alone_) return;
+  std::filesystem::create_directories(options_.out);
   lock_.emplace(options_.out);
   io::remove_temporary_files(options_.out);
-  restore_newest();
+  checkpoints_ = std::make_unique<io::CheckpointWriter>(
+      checkpoints_path(options_.out), 1, trace_.get());
 }
 
-void Run::restore_newest() {
+void Run::make_array() {
+  auto begin = std::chrono::steady_clock::now();
+  std::vector<const Job*> kinds;
+  for (const auto& member : members_) {
+    bool is_over = member->state != MemberState::kWaiting &&
+                   member->state != MemberState::kTraining;
+    if (!is_over) kinds.push_back(&member->job());
+  }
+  array_ = std::make_unique<Array>(
+      kinds, *backend_,
+      ArrayOptions{.capacity = capacity_,
+                   .shares_batches = can_share_batches()});
+  compile_s_ = seconds_since(begin);
+}
+
+// Members that start at the same place of the same data and never wait see
+// the same batches as long as they train.
+bool Run::can_share_batches() const {
+  if (is_alone_) return false;
+  const MemberRun* first = nullptr;
+  for (const auto& member : members_) {
+    bool is_over = member->state != MemberState::kWaiting &&
+                   member->state != MemberState::kTraining;
+    if (is_over) continue;
+    if (!first) first = member.get();
+    if (member->job().data().train != first->job().data().train ||
+        member->job().loader_options() != first->job().loader_options() ||
+        member->record().position != first->record().position) {
+      return false;
+    }
+  }
+  return static_cast<int64_t>(members_.size()) <= capacity_ ||
+         with_state(MemberState::kWaiting).empty();
+}
+
+// A member enters: as its job says, or as it was.
+void Run::seat(MemberRun& member) {
+  member.member = array_->add(member.job());
+  member.state = MemberState::kTraining;
+  auto source = sources_.find(&member);
+  if (source != sources_.end()) {
+    restore_state(source->second.checkpoint, array_->state(),
+                  member.job().model().networks(), array_->place(member.member),
+                  source->second.prefix);
+  }
+  member.open_files(trace_.get());
+  member.start();
+  if (member.record().step > 0) {
+    say(member, LogLevel::kInfo,
+        fmt::format("going on after step {}", member.record().step));
+  }
+  loader_.reset();
+}
+
+void Run::enter_waiting() {
+  if (is_alone_) return;
+  for (MemberRun* member : with_state(MemberState::kWaiting)) {
+    if (array_->size() == array_->num_places()) return;
+    seat(*member);
+  }
+}
+
+void Run::say_what_is_ready() {
+  const Job& job = members_[0]->job();
+  say(LogLevel::kInfo, data_words(job));
+  say(LogLevel::kDebug, field_words(*job.data().train));
+  say(LogLevel::kInfo, model_words(job, array_->programs()));
+  if (!is_alone_) {
+    say(LogLevel::kInfo, array_words(*array_, members_.size()));
+  }
+  say(LogLevel::kDebug,
+      fmt::format("{} programs were compiled in {:.2f} s, for {} threads",
+                  array_->programs().size(), compile_s_, job.threads()));
+  say(LogLevel::kDebug, plan_words(array_->programs().plan()));
+  say(LogLevel::kDebug, memory_words(array_->programs()));
+}
+
+void Run::restore_alone() {
+  MemberRun& member = *members_[0];
+  if (options_.out.empty()) return say_what_is_ready();
   std::filesystem::path root = checkpoints_path(options_.out);
-  io::NewestCheckpoint found = io::newest_complete(root);
-  if (!found.checkpoint && !found.warnings.empty()) {
-    fail_world(
-        "[resume] no checkpoint is whole\n  {}\n"
-        "HINT: delete '{}' to start over",
-        fmt::join(found.warnings, "\n  "), root.string());
-  }
+  io::NewestCheckpoint found = newest(root);
   if (found.checkpoint) {
-    record_ =
-        restore(*found.checkpoint, programs_->state(), job_.model().networks());
-    saved_step_ = record_.step;
+    restore_state(*found.checkpoint, array_->state(),
+                  member.job().model().networks());
+    member.record() = read_record(found.checkpoint->meta());
+    member.saved_step = member.record().step;
   }
-  check_record();
-  time_before_s_ = record_.time_s;
+  member.check_record();
+  member.start();
   io::remove_litter(root);
-  open_files();
-  if (files_) say_what_is_ready();
+  bool is_over = member.is_at_end() && found.checkpoint;
+  if (is_over) {
+    member.state = member.is_stopped_early() ? MemberState::kStoppedEarly
+                                             : MemberState::kDone;
+    io::keep_last(root, member.job().config().checkpoint.keep,
+                  member.best_step());
+  } else {
+    member.open_files(trace_.get());
+    say_what_is_ready();
+  }
   for (const std::string& warning : found.warnings) {
     say(LogLevel::kWarning, warning);
   }
-  if (files_ && found.checkpoint) {
-    say(LogLevel::kInfo, fmt::format("going on after step {}", record_.step));
+  if (found.checkpoint && !is_over) {
+    say(LogLevel::kInfo,
+        fmt::format("going on after step {}", member.record().step));
   }
 }
 
-// Where the run ended there is nothing to add to.
-void Run::open_files() {
-  const CheckpointConfig& config = job_.config().checkpoint;
-  if (is_finished()) {
-    io::keep_last(checkpoints_path(options_.out), config.keep, best_step());
-  } else {
-    files_ = std::make_unique<RunFiles>(options_.out, config, record_.step,
-                                        trace_.get());
-    for (const std::string& line : std::exchange(unlogged_, {})) {
-      files_->log(line);
+void Run::restore_array() {
+  if (options_.out.empty()) return;
+  std::filesystem::path root = checkpoints_path(options_.out);
+  io::NewestCheckpoint found = newest(root);
+  io::remove_litter(root);
+  for (const std::string& warning : found.warnings) {
+    say(LogLevel::kWarning, warning);
+  }
+  if (found.checkpoint) read_array_record(*found.checkpoint);
+  restore_own_folders();
+  for (const auto& member : members_) member->check_record();
+}
+
+void Run::read_array_record(const io::CheckpointDir& checkpoint) {
+  ArrayRecord record = train::read_array_record(checkpoint.meta());
+  bool fits = record.members.size() == members_.size();
+  for (size_t i = 0; fits && i < members_.size(); ++i) {
+    fits = record.members[i].name == members_[i]->name();
+  }
+  if (!fits) {
+    fail_world("[resume] '{}' is of other jobs", checkpoint.path.string());
+  }
+  ticks_ = record.ticks;
+  capacity_ = record.capacity;
+  for (size_t i = 0; i < members_.size(); ++i) {
+    MemberRun& member = *members_[i];
+    member.state = record.members[i].state;
+    member.failure = record.members[i].failure;
+    member.record() = record.members[i].record;
+    if (record.members[i].place >= 0) {
+      sources_[&member] = {checkpoint, file_prefix(member)};
     }
+    if (!record.members[i].is_due) continue;
+    member.saved_step = member.record().step;
+    io::Publication p = publication_of(member);
+    std::vector<io::CheckpointFile> files;
+    for (const auto& [there, here] : p.files) {
+      files.push_back({there, {}, checkpoint.file(here)});
+    }
+    io::save_checkpoint(p.root, p.step, files, p.meta);
   }
 }
 
-// Whether the record can be of this job with these data.
-void Run::check_record() const {
-  int64_t batch = job_.batch_rows();
-  int64_t batches = (record_.position.sample + batch - 1) / batch;
-  int64_t step = record_.position.epoch * job_.steps_per_epoch() + batches;
-  if (record_.loss_sums.size() != job_.model().phases().size() ||
-      record_.step > job_.num_steps()) {
-    fail_usage(
-        "[resume] '{}' is of another job: it has {} losses after {} steps\n"
-        "HINT: was {} changed?",
-        options_.out.string(), record_.loss_sums.size(), record_.step,
-        config_path(options_.out).filename().string());
+// A member may have gone on by itself: the same step has the same state, so
+// what is further counts.
+void Run::restore_own_folders() {
+  for (const auto& member : members_) {
+    if (member->out().empty()) continue;
+    std::filesystem::path root = checkpoints_path(member->out());
+    io::remove_litter(root);
+    auto own = io::newest_complete(root).checkpoint;
+    if (!own || own->step <= member->record().step) continue;
+    member->record() = read_record(own->meta());
+    member->saved_step = own->step;
+    sources_[member.get()] = {*own, ""};
+    member->state = !member->is_at_end()         ? MemberState::kWaiting
+                    : member->is_stopped_early() ? MemberState::kStoppedEarly
+                                                 : MemberState::kDone;
   }
-  if (step == record_.step) return;
-  fail_world(
-      "[resume] '{}' stands at sample {} of epoch {} after {} steps, which "
-      "does not fit {} samples\n"
-      "HINT: the data must be those that the run began with",
-      options_.out.string(), record_.position.sample, record_.position.epoch,
-      record_.step, job_.data().train->size());
 }
 
 }  // namespace braid::train

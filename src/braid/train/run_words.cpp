@@ -52,6 +52,16 @@ std::string model_words(const Job& job, Programs& programs) {
                      bytes_text(programs.peak_bytes()), limit, job.device());
 }
 
+std::string array_words(const Array& array, size_t num_jobs) {
+  auto places = static_cast<size_t>(array.num_places());
+  std::string text =
+      num_jobs <= places
+          ? fmt::format("array  {} jobs as one", num_jobs)
+          : fmt::format("array  {} of {} jobs at once", places, num_jobs);
+  if (array.shares_batches()) text += ", all on the same batches";
+  return text;
+}
+
 std::string plan_words(const plan::Plan& plan) {
   std::map<std::string, int> counts;
   for (const plan::Decision& decision : plan.segments) {

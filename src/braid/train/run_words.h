@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "braid/train/array.h"
 #include "braid/train/job.h"
 #include "braid/train/programs.h"
 
@@ -16,6 +17,9 @@ std::string field_words(const data::Dataset& data);
 
 // "model  1,234 parameters · 3.91 MiB of 4.00 MiB on cpu"
 std::string model_words(const Job& job, Programs& programs);
+
+// "array  8 of 24 jobs at once, all on the same batches"
+std::string array_words(const Array& array, size_t num_jobs);
 
 // "plan   12 segments: 12 keep,resident,device · prefetch 1"
 std::string plan_words(const plan::Plan& plan);

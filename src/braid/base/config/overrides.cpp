@@ -1,6 +1,7 @@
 #include "braid/base/config/overrides.h"
 
 #include <algorithm>
+#include <span>
 
 #include "braid/base/config/yaml_reader.h"
 #include "braid/base/error.h"
@@ -108,7 +109,28 @@ void apply(Node& root, const std::string& text) {
   set_place(node, place);
 }
 
+void take_back(Node& node, std::span<const std::string> words) {
+  Node* found = node.find(words[0]);
+  if (!found) return;
+  if (words.size() > 1) return take_back(*found, words.subspan(1));
+  std::erase_if(node.items,
+                [&](const Node& item) { return item.key == words[0]; });
+}
+
 }  // namespace
+
+void set_value(Node& root, const std::string& key, Node value, Report& report) {
+  if (value.is_null()) return take_back(root, split(key));
+  try {
+    Node& node = find_place(root, key, value.place);
+    value.key = node.key;
+    node = std::move(value);
+  } catch (const Refusal& refusal) {
+    report.add(value.place, {fmt::format("key '{}': {}", shown_text(key),
+                                         refusal.problem.text),
+                             refusal.problem.hint});
+  }
+}
 
 void apply_overrides(Node& root, const std::vector<std::string>& overrides,
                      Report& report) {

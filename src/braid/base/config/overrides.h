@@ -16,4 +16,9 @@ namespace braid::config {
 void apply_overrides(Node& root, const std::vector<std::string>& overrides,
                      Report& report);
 
+// The same for a value that was read already, such as one of a file, under a
+// key with points: "optimizer.lr". With none, what stood there is taken back.
+// Problems have the place of the value.
+void set_value(Node& root, const std::string& key, Node value, Report& report);
+
 }  // namespace braid::config

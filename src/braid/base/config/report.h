@@ -28,6 +28,14 @@ class Report {
   // Whether there is a problem at this place of the file or command line.
   bool has(const Place& place) const;
   bool empty() const { return entries_.empty(); }
+
+  struct Entry {
+    Place place;
+    Problem problem;
+  };
+  // In the order in which they were added.
+  const std::vector<Entry>& entries() const { return entries_; }
+
   // "train.yaml line 7", "override 'optimizer.lr=3e-4'"
   std::string place_text(const Place& place) const;
 
@@ -35,11 +43,6 @@ class Report {
   void throw_if_any() const;
 
  private:
-  struct Entry {
-    Place place;
-    Problem problem;
-  };
-
   std::string one_text() const;
   std::string all_text() const;
 

@@ -43,6 +43,7 @@ struct LoaderOptions {
 
   // Throws std::invalid_argument when a value is out of range.
   void validate() const;
+  bool operator==(const LoaderOptions&) const = default;
 };
 
 class JointLoader;

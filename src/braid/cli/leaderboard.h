@@ -1,0 +1,37 @@
+// Leaderboard: what came out of the jobs of a list, best first. Pure
+// functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "braid/train/listener.h"
+
+namespace braid::cli {
+
+struct JobResult {
+  std::string name = {};
+  train::MemberState state = train::MemberState::kDone;
+  int64_t steps = 0;         // that it took
+  io::Scalars metrics = {};  // of its last evaluation, or its last loss
+  std::string folder = {};
+};
+
+// The metric to sort by: the first that is not the loss, or the loss; empty
+// when no job has any.
+std::string ranking_metric(const std::vector<JobResult>& results);
+
+// Best first by the metric; jobs without a number there come last. Equal ones
+// stay in their order.
+void sort_results(std::vector<JobResult>& results, const std::string& metric);
+
+// A table of sorted results: place, name, steps, metrics, folder.
+std::vector<std::string> leaderboard_lines(
+    const std::vector<JobResult>& results, const std::string& metric,
+    int width);
+
+// "done   16 jobs, 1 failed  best lr=0.003: accuracy 0.973  runs/a"
+std::string summary_line(const std::vector<JobResult>& results,
+                         const std::string& metric, const std::string& out);
+
+}  // namespace braid::cli

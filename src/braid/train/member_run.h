@@ -1,0 +1,91 @@
+// MemberRun: what a job has while it trains besides its place in an array:
+// where it is, its numbers, its files.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "braid/io/directory_lock.h"
+#include "braid/train/array.h"
+#include "braid/train/job.h"
+#include "braid/train/listener.h"
+#include "braid/train/run_files.h"
+#include "braid/train/run_record.h"
+
+namespace braid::train {
+
+// "waiting", "training", "done", "stopped early", "failed".
+std::string_view member_state_name(MemberState state);
+// Throws std::runtime_error for other texts.
+MemberState parse_member_state(std::string_view name);
+
+// One thread. Borrows the job, which outlives it.
+class MemberRun {
+ public:
+  // `out` is the folder of a run that was created; empty: no files.
+  MemberRun(const Job& job, std::string name, std::filesystem::path out);
+
+  const Job& job() const { return job_; }
+  const std::string& name() const { return name_; }
+  const std::filesystem::path& out() const { return out_; }
+  RunRecord& record() { return record_; }
+  const RunRecord& record() const { return record_; }
+  // Values of the last evaluation; empty before it.
+  const io::Scalars& evaluation() const { return evaluation_; }
+
+  MemberState state = MemberState::kWaiting;
+  MemberId member = -1;      // in the array, while it trains
+  int64_t rows = 0;          // of its last batch
+  int64_t saved_step = -1;   // of the newest checkpoint; -1: none
+  std::string failure = {};  // why it failed
+
+  // Takes the lock of its folder, which it holds while it lives.
+  void lock();
+  // Whether there is nothing left to do after what the record says.
+  bool is_at_end() const;
+  bool is_stopped_early() const;
+  bool is_eval_due() const;
+  bool is_checkpoint_due() const;
+  bool is_log_due() const;
+  // Throws when the record cannot be of this job with these data.
+  void check_record() const;
+
+  // The clock of its numbers goes on from the record's.
+  void start();
+  // The files of a run that goes on after the record's step.
+  void open_files(io::Trace* trace);
+  // Nothing is written any more; waits for what is being written.
+  void close_files();
+  RunFiles* files() { return files_.get(); }
+  // A line for its log; kept until there are files.
+  void log(const std::string& text);
+
+  void add_loss(size_t phase, double loss);
+  // The mean losses since the last line, with the present rates by phase.
+  void log_losses(const std::vector<double>& rates);
+  // Takes note of an evaluation; whether it is the best so far.
+  bool observe(const std::map<std::string, double>& values);
+  std::optional<int64_t> best_step() const;
+  double epoch() const;
+  double elapsed() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Job& job_;
+  std::string name_;
+  std::filesystem::path out_;
+  std::optional<io::DirectoryLock> lock_;
+  std::unique_ptr<RunFiles> files_;
+  std::vector<std::string> unlogged_;  // said before there were files
+  RunRecord record_;
+  io::Scalars evaluation_;
+  Clock::time_point start_ = Clock::now();
+  double time_before_s_ = 0;
+};
+
+}  // namespace braid::train
