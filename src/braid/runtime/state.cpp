@@ -91,12 +91,10 @@ SlotId State::find(std::string_view name) const {
 }
 
 SlotId State::find(std::string_view own_name, int64_t member) const {
-  SlotId own = find(member_prefix(member) + std::string(own_name));
-  if (own != kNone) return own;
   SlotId all = find(own_name);
   bool has =
       all != kNone && slots_[static_cast<size_t>(all)].belongs_to(member);
-  return has ? all : kNone;
+  return has ? all : find(member_prefix(member) + std::string(own_name));
 }
 
 std::byte* State::device(SlotId slot) const {
