@@ -51,6 +51,35 @@ TEST_F(StateTest, BeginsWithZeros) {
   EXPECT_EQ(floats(state.read(0)), std::vector<float>(12, 0));
 }
 
+TEST_F(StateTest, SlotsOfOneMemberAreFoundByTheNameItKnows) {
+  Slot own = slot("member.1/w", {2}, Init::uniform(1));
+  own.owners = {1};
+  State state = make({slot("w2", {2}, Init::uniform(1), 3), own});
+  EXPECT_EQ(state.members(), 3);
+  EXPECT_EQ(state.find("w", 1), 1);
+  EXPECT_EQ(state.find("w", 0), kNone);
+  EXPECT_EQ(state.find("w2", 1), 0);
+  state.initialise(std::vector<int64_t>{5, 6, 7});
+  EXPECT_EQ(state.read_member(1, 1),
+            initial_content(slot("w", {2}, Init::uniform(1)), 6));
+  state.write_member(1, 1, bytes_of({3, 4}));
+  EXPECT_EQ(floats(state.read(1)), (std::vector<float>{3, 4}));
+  EXPECT_THROW(state.read_member(1, 0), std::invalid_argument);
+  EXPECT_THROW(state.write_member(1, 2, bytes_of({3, 4})),
+               std::invalid_argument);
+}
+
+TEST_F(StateTest, MembersMayBeginDifferently) {
+  Slot rate = slot("p", {}, Init::constant(0), 2);
+  rate.inits = {Init::constant(0.25), Init::constant(0.5)};
+  rate.owners = {1};
+  State state = make({rate});
+  state.initialise(std::vector<int64_t>{5, 6});
+  EXPECT_EQ(floats(state.read(0)), (std::vector<float>{0.25, 0.5}));
+  EXPECT_EQ(floats(state.read_member(0, 1)), std::vector<float>{0.5});
+  EXPECT_EQ(state.find("p", 0), kNone);
+}
+
 TEST_F(StateTest, InitialContentIsKeyedByNameAndSeed) {
   Slot a = slot("a", {100}, Init::uniform(0.5));
   Slot b = slot("b", {100}, Init::uniform(0.5));

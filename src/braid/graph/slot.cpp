@@ -1,5 +1,9 @@
 #include "braid/graph/slot.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace braid {
 
 std::string_view role_name(Role role) {
@@ -24,6 +28,48 @@ Shape Slot::stored_shape() const {
 
 int64_t Slot::bytes() const {
   return num_elements(stored_shape()) * item_bytes(dtype);
+}
+
+std::string member_prefix(int64_t member) {
+  return fmt::format("member.{}/", member);
+}
+
+int64_t Slot::owner() const {
+  return members == 0 && !owners.empty() ? owners[0] : kAllMembers;
+}
+
+bool Slot::belongs_to(int64_t member) const {
+  return owners.empty() || std::ranges::find(owners, member) != owners.end();
+}
+
+std::string Slot::own_name() const {
+  if (owner() == kAllMembers) return name;
+  return name.substr(member_prefix(owner()).size());
+}
+
+Slot Slot::of_member(int64_t member) const {
+  Slot own = *this;
+  if (owner() != kAllMembers) {
+    size_t prefix = member_prefix(owner()).size();
+    own.name.erase(0, prefix);
+    for (std::string& alias : own.aliases) alias.erase(0, prefix);
+  }
+  if (!inits.empty()) own.init = inits[static_cast<size_t>(member)];
+  own.members = 0;
+  own.owners.clear();
+  own.inits.clear();
+  return own;
+}
+
+Slot Slot::beside(const std::string& own_name, Role of_role) const {
+  Slot other = *this;
+  other.name = own_name;
+  if (owner() != kAllMembers) other.name = member_prefix(owner()) + own_name;
+  other.aliases.clear();
+  other.role = of_role;
+  other.init = Init::constant(0);
+  other.inits.clear();
+  return other;
 }
 
 }  // namespace braid

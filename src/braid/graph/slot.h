@@ -52,6 +52,11 @@ struct Init {
   bool operator==(const Init&) const = default;
 };
 
+inline constexpr int64_t kAllMembers = -1;
+
+// "member.3/", with which names of slots of one member alone begin.
+std::string member_prefix(int64_t member);
+
 struct Slot {
   std::string name = {};                  // the name in a PyTorch state dict
   std::vector<std::string> aliases = {};  // further names of a tied tensor
@@ -61,10 +66,25 @@ struct Slot {
   Init init = {};
   bool trainable = true;  // parameters only
   int64_t members = 0;    // 0: one model; B: a leading axis of B
+  // Where members differ: who has the slot, ascending; empty: all. A slot
+  // without an axis of B that has an owner belongs to it alone, and its name
+  // begins with member_prefix().
+  std::vector<int64_t> owners = {};
+  std::vector<Init> inits = {};  // by member, where they begin differently
 
   // [B, ...shape] in an array, shape otherwise.
   Shape stored_shape() const;
   int64_t bytes() const;
+  // The member whose alone it is, or kAllMembers.
+  int64_t owner() const;
+  bool belongs_to(int64_t member) const;
+  // The name that its members know it by: without the prefix.
+  std::string own_name() const;
+  // The slot as that member has it when it is alone.
+  Slot of_member(int64_t member) const;
+  // Another slot of the same type and members that begins with zeros, such as
+  // a momentum; `own_name` is what the members call it.
+  Slot beside(const std::string& own_name, Role role) const;
   bool operator==(const Slot&) const = default;
 };
 

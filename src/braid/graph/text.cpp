@@ -35,6 +35,7 @@ class GraphPrinter {
   void put_layout(const Value& value);
   void put_slot(const Slot& slot);
   void put_init(const Init& init);
+  void put_inits(const std::vector<Init>& inits);
   void put_input(ValueId id);
   void put_node(const Node& node);
   void put_results(const Node& node);
@@ -94,6 +95,8 @@ void GraphPrinter::put_slot(const Slot& slot) {
   put(" {} ", role_name(slot.role));
   put_init(slot.init);
   if (slot.members != 0) put(" members={}", slot.members);
+  if (!slot.owners.empty()) put(" owners={}", shape_text(slot.owners));
+  if (!slot.inits.empty()) put_inits(slot.inits);
   for (const std::string& alias : slot.aliases) {
     put(" alias={}", quoted_text(alias));
   }
@@ -105,6 +108,16 @@ void GraphPrinter::put_init(const Init& init) {
   put("{}(", kind.name);
   for (size_t i = 0; i < kind.values.size(); ++i) {
     put("{}{}", i > 0 ? ", " : "", number_text(init.*kind.values[i].place));
+  }
+  put(")");
+}
+
+void GraphPrinter::put_inits(const std::vector<Init>& inits) {
+  const char* before = " inits(";
+  for (const Init& init : inits) {
+    put("{}", before);
+    put_init(init);
+    before = ", ";
   }
   put(")");
 }

@@ -4,6 +4,8 @@
 //   braid-graph 1
 //   slot "fc.weight" f32[32, 16] parameter uniform(-0.25, 0.25)
 //   slot "bn.mean" f32[6] buffer constant(0.0) members=3 alias="m" frozen
+//   slot "member.1/head.bias" f32[5] parameter constant(0.0) owners=[1]
+//   slot "p" f64[] hyper constant(0.1) members=1 inits(constant(0.3))
 //   input %0 "x" f32[16, 16]
 //   %1: f32[32, 16] = read "fc.weight" @"fc"
 //   %2: f32[16, 32] = linear(%0, %1, _) {members=3, dims=[1, 2]} @"fc"

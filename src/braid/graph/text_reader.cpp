@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "braid/base/bytes.h"
-#include "braid/graph/init.h"
 #include "braid/graph/text.h"
+#include "braid/graph/text_slots.h"
 #include "braid/graph/text_tokens.h"
 #include "braid/graph/verify.h"
 
@@ -15,14 +15,10 @@ namespace braid {
 namespace {
 
 constexpr size_t kMaxTextBytes = size_t{256} << 20;
-constexpr size_t kMaxRank = 16;
 constexpr size_t kMaxSlots = 1 << 15;
 constexpr size_t kMaxInputs = 1 << 15;
 constexpr size_t kMaxAttrs = 1 << 10;
 
-constexpr Role kRoles[] = {Role::kParameter, Role::kBuffer,   Role::kConstant,
-                           Role::kOptimizer, Role::kGradient, Role::kCounter,
-                           Role::kHyper};
 constexpr Phase kPhases[] = {Phase::kForward, Phase::kBackward, Phase::kUpdate};
 
 // A value as its line describes it.
@@ -43,7 +39,6 @@ class GraphReader {
  private:
   void read_statement(TokenReader& in);
   void read_slot(TokenReader& in);
-  void read_slot_options(TokenReader& in, Slot& slot);
   void claim_slot_name(TokenReader& in, const std::string& name);
   void read_input(TokenReader& in);
   void read_output(TokenReader& in);
@@ -100,80 +95,13 @@ void GraphReader::read_statement(TokenReader& in) {
   read_node(in);
 }
 
-ValueType read_type(TokenReader& in) {
-  std::string_view name = in.word();
-  std::optional<DType> dtype = find_dtype(name);
-  if (!dtype)
-    in.fail("expected a type such as f32[4, 3], found {}", shown(name));
-  ValueType type{*dtype, in.integers()};
-  if (type.shape.size() > kMaxRank) {
-    in.fail("rank {} is more than {}", type.shape.size(), kMaxRank);
-  }
-  if (!type_fits(type)) {
-    in.fail("impossible shape {}", shape_text(type.shape));
-  }
-  return type;
-}
-
-Role read_role(TokenReader& in) {
-  for (Role role : kRoles) {
-    if (in.take_word(role_name(role))) return role;
-  }
-  in.fail("unknown role {} of a slot", shown(in.word()));
-}
-
-const InitKind& read_init_kind(TokenReader& in) {
-  for (const InitKind& kind : init_kinds()) {
-    if (in.take_word(kind.name)) return kind;
-  }
-  in.fail("unknown initialisation {}", shown(in.word()));
-}
-
-// constant(a), uniform(low, high), trunc_normal(mean, std, a, b)
-Init read_init(TokenReader& in) {
-  const InitKind& kind = read_init_kind(in);
-  Init init{kind.kind};
-  in.expect('(');
-  for (size_t i = 0; i < kind.values.size(); ++i) {
-    if (i > 0) in.expect(',');
-    init.*kind.values[i].place = in.number();
-  }
-  in.expect(')');
-  return init;
-}
-
 void GraphReader::read_slot(TokenReader& in) {
-  Slot slot;
-  slot.name = in.quoted();
+  Slot slot = read_slot_text(in);
   claim_slot_name(in, slot.name);
-  ValueType type = read_type(in);
-  slot.dtype = type.dtype;
-  slot.shape = std::move(type.shape);
-  slot.role = read_role(in);
-  slot.init = read_init(in);
-  std::string problem = init_problem(slot.init, slot.shape);
-  if (!problem.empty()) in.fail("{}", problem);
-  read_slot_options(in, slot);
-  if (slot.members < 0 || !type_fits({slot.dtype, slot.stored_shape()})) {
-    in.fail("impossible number of members {}", slot.members);
-  }
+  for (const std::string& alias : slot.aliases) claim_slot_name(in, alias);
   if (slots_.size() == kMaxSlots) in.fail("more than {} slots", kMaxSlots);
   std::string name = slot.name;
   slots_[std::move(name)] = graph_.add_slot(std::move(slot));
-}
-
-void GraphReader::read_slot_options(TokenReader& in, Slot& slot) {
-  if (in.take_word("members")) {
-    in.expect('=');
-    slot.members = in.integer();
-  }
-  while (in.take_word("alias")) {
-    in.expect('=');
-    slot.aliases.push_back(in.quoted());
-    claim_slot_name(in, slot.aliases.back());
-  }
-  slot.trainable = !in.take_word("frozen");
-  in.expect_done();
 }
 
 void GraphReader::claim_slot_name(TokenReader& in, const std::string& name) {

@@ -1,6 +1,7 @@
 #include "braid/graph/verify.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "braid/base/error.h"
@@ -74,6 +75,10 @@ void Verifier::check_slots() const {
     if (slot.members < 0 || !type_fits({slot.dtype, slot.stored_shape()})) {
       fail_usage("[verify] slot '{}' has an impossible size: {} of {} members",
                  slot.name, shape_text(slot.shape), slot.members);
+    }
+    std::string problem = owners_problem(slot);
+    if (!problem.empty()) {
+      fail_usage("[verify] slot '{}': {}", slot.name, problem);
     }
   }
 }
@@ -225,6 +230,34 @@ void verify(const Graph& graph) { Verifier(graph).run(); }
 
 bool uses_slot(std::string_view op) {
   return op == "read" || op == "assign" || op == "accumulate";
+}
+
+std::string owners_problem(const Slot& slot) {
+  const auto& owners = slot.owners;
+  bool ascend = std::ranges::adjacent_find(owners, std::greater_equal<>()) ==
+                owners.end();
+  bool alone = slot.members == 0;
+  if (!owners.empty() &&
+      (owners[0] < 0 || !ascend || (alone && owners.size() > 1) ||
+       (!alone && owners.back() >= slot.members))) {
+    return fmt::format("{} cannot own a slot of {} members", shape_text(owners),
+                       slot.members);
+  }
+  std::string prefix =
+      slot.owner() == kAllMembers ? "" : member_prefix(slot.owner());
+  auto is_prefixed = [&](const std::string& name) {
+    return name.starts_with(prefix);
+  };
+  if (!is_prefixed(slot.name) ||
+      !std::ranges::all_of(slot.aliases, is_prefixed)) {
+    return fmt::format("its names do not begin with '{}'", prefix);
+  }
+  if (slot.inits.empty() ||
+      static_cast<int64_t>(slot.inits.size()) == slot.members) {
+    return "";
+  }
+  return fmt::format("{} beginnings for {} members", slot.inits.size(),
+                     slot.members);
 }
 
 bool type_fits(const ValueType& type) {

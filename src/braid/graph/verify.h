@@ -1,6 +1,7 @@
 // Whether a graph is well formed. Passes call verify() on what they return.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "braid/graph/graph.h"
@@ -14,6 +15,10 @@ void verify(const Graph& graph);
 
 // Whether nodes of this op name a slot: read, assign and accumulate.
 bool uses_slot(std::string_view op);
+
+// What is wrong with the owners, names and beginnings of a slot of an array;
+// empty when nothing is.
+std::string owners_problem(const Slot& slot);
 
 // Whether no size is negative and bytes and row-major strides fit 64 bits.
 bool type_fits(const ValueType& type);

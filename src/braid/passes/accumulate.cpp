@@ -13,12 +13,8 @@ Var micro_index(Graph& graph) {
 }
 
 SlotId add_gradient_slot(Graph& graph, const Slot& parameter) {
-  Slot slot = parameter;
-  slot.name = gradient_slot(parameter.name);
-  slot.aliases.clear();
-  slot.role = Role::kGradient;
-  slot.init = Init::constant(0);
-  return graph.add_slot(std::move(slot));
+  return graph.add_slot(
+      parameter.beside(gradient_slot(parameter.own_name()), Role::kGradient));
 }
 
 // Each `accumulate` moves right behind the node that makes its gradient, so

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "braid/ops/functions.h"
+#include "braid/passes/array_host.h"
 #include "braid/passes/names.h"
 
 namespace braid::passes {
@@ -16,7 +17,7 @@ struct Placed {
 
 // Walks the nodes of one model and keeps, for each of its values, the value
 // of the array and where the members lie in it.
-class ArrayBuilder {
+class ArrayBuilder : public ArrayHost {
   template <class List>
   static auto& at(List& list, ValueId id) {
     return list[static_cast<size_t>(id)];
@@ -24,10 +25,11 @@ class ArrayBuilder {
 
  public:
   ArrayBuilder(const OpTable& ops, const Graph& one,
-               const ArrayOptions& options)
+               const ArrayOptions& options, ArrayGuest* guest)
       : ops_(ops),
         one_(one),
         options_(options),
+        guest_(guest),
         graph_(ops),
         placed_(one.values().size()),
         leading_(one.values().size()),
@@ -38,8 +40,14 @@ class ArrayBuilder {
       if (slot.role != Role::kConstant) slot.members = options_.members;
       graph_.add_slot(std::move(slot));
     }
-    for (ValueId id : one_.inputs()) add_input(id);
-    for (const Node& node : one_.nodes()) add_node(node);
+    for (ValueId id : one_.inputs()) {
+      if (!guest_ || !guest_->makes(id)) add_input(id);
+    }
+    for (size_t i = 0; i < one_.nodes().size(); ++i) {
+      if (guest_) guest_->before(*this, i);
+      add_node(one_.nodes()[i]);
+    }
+    if (guest_) guest_->before(*this, one_.nodes().size());
     for (const Output& output : one_.outputs()) {
       graph_.add_output(output.name, leading(output.value).id);
     }
@@ -47,11 +55,15 @@ class ArrayBuilder {
   }
 
   int64_t members() const { return options_.members; }
-  Graph& graph() { return graph_; }
+  Graph& graph() override { return graph_; }
   const Graph& one() const { return one_; }
   const Placed& placed(ValueId id) const { return at(placed_, id); }
 
-  Var leading(ValueId id) {
+  Var shared(ValueId id) const override {
+    return placed(id).layout == Layout::kShared ? placed(id).value : Var{};
+  }
+
+  Var leading(ValueId id) override {
     Var& cached = at(leading_, id);
     if (!cached) cached = make_leading(at(placed_, id));
     return cached;
@@ -61,6 +73,10 @@ class ArrayBuilder {
     Var& cached = at(merged_, id);
     if (!cached) cached = make_merged(id);
     return cached;
+  }
+
+  void place(ValueId id, Var leading) override {
+    place(id, leading, Layout::kLeading);
   }
 
   void place(ValueId id, Var value, Layout layout) {
@@ -76,6 +92,7 @@ class ArrayBuilder {
   const OpTable& ops_;
   const Graph& one_;
   const ArrayOptions& options_;
+  ArrayGuest* guest_;  // or none
   Graph graph_;
   std::vector<Placed> placed_;
   std::vector<Var> leading_;
@@ -175,9 +192,7 @@ Var ArrayBuilder::make_merged(ValueId id) {
   return reshape(x, joined);
 }
 
-}  // namespace
-
-Graph array(const OpTable& ops, const Graph& one, const ArrayOptions& options) {
+void check(const Graph& one, const ArrayOptions& options) {
   if (options.members < 1) {
     fail_usage("[array] needs at least one member, got {}", options.members);
   }
@@ -186,7 +201,19 @@ Graph array(const OpTable& ops, const Graph& one, const ArrayOptions& options) {
       fail_usage("[array] there is no input '{}' to share", name);
     }
   }
-  return ArrayBuilder(ops, one, options).build();
+}
+
+}  // namespace
+
+Graph array(const OpTable& ops, const Graph& one, const ArrayOptions& options) {
+  check(one, options);
+  return ArrayBuilder(ops, one, options, nullptr).build();
+}
+
+Graph host_array(const OpTable& ops, const Graph& one,
+                 const ArrayOptions& options, ArrayGuest& guest) {
+  check(one, options);
+  return ArrayBuilder(ops, one, options, &guest).build();
 }
 
 }  // namespace braid::passes

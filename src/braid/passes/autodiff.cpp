@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "braid/ops/functions.h"
+#include "braid/passes/gradient_pieces.h"
 #include "braid/passes/prune.h"
 
 namespace braid::passes {
@@ -52,12 +53,20 @@ class Differentiator {
     std::vector<Var> grads;
     bool reached = false;
     for (ValueId output : graph_.node(id).outputs) {
-      grads.push_back(depends(output) ? grad(output) : Var{});
+      grads.push_back(depends(output) ? total(id, output) : Var{});
       reached = reached || grads.back();
     }
     if (!reached) return;
     if (graph_.node(id).op == "read") return add_to_slot(id, grads[0]);
     apply_rule(id, std::move(grads));
+  }
+
+  // The gradient of an output of a node, with those of its parts.
+  Var total(NodeId id, ValueId output) {
+    continue_backward(id);
+    Var parts = pieces_.join(output);
+    if (!parts) return grad(output);
+    return grad(output) ? add(grad(output), parts) : parts;
   }
 
   // Backward nodes belong to the layer and segment of their forward node.
@@ -89,6 +98,7 @@ class Differentiator {
         fail_usage("[autodiff] '{}' gives input {} a gradient of shape {}",
                    op.name, i, shape_text(given.shape()));
       }
+      if (pieces_.take(inputs[i], given)) continue;
       Var& sum = grad(inputs[i]);
       sum = sum ? add(sum, given) : given;
     }
@@ -109,6 +119,7 @@ class Differentiator {
   Graph& graph_;
   std::vector<bool> depends_;
   std::vector<Var> grads_;
+  GradientPieces pieces_;
   std::map<SlotId, ValueId> of_slot_;
 };
 

@@ -57,6 +57,13 @@ inline std::string state_slot(std::string_view kind, std::string_view name) {
   return "optimizer/" + std::string(kind) + "/" + std::string(name);
 }
 
+// The same by the slot itself, which may be one member's.
+inline std::string state_slot(std::string_view kind, const Slot& parameter) {
+  std::string own = state_slot(kind, parameter.own_name());
+  if (parameter.owner() == kAllMembers) return own;
+  return member_prefix(parameter.owner()) + own;
+}
+
 inline std::string gradient_slot(std::string_view name) {
   return "gradient/" + std::string(name);
 }

@@ -6,6 +6,7 @@
 #include "braid/graph/init.h"
 #include "braid/ops/functions.h"
 #include "braid/ops/update_kinds.h"
+#include "braid/passes/member_values.h"
 #include "braid/passes/names.h"
 
 namespace braid::passes {
@@ -38,8 +39,8 @@ void check_fits(const Graph& graph, const std::string& pattern,
   std::vector<std::string> known;
   for (const Slot& slot : graph.slots()) {
     if (slot.role != Role::kParameter) continue;
-    if (fits_pattern(slot.name, pattern)) return;
-    known.push_back(slot.name);
+    if (fits_pattern(slot.own_name(), pattern)) return;
+    known.push_back(slot.own_name());
   }
   fail_usage("[{}] no parameter fits '{}'\nHINT: the nearest is '{}'", part,
              pattern, nearest_name(pattern, known));
@@ -53,8 +54,8 @@ class UpdateBuilder {
         graph_(step.graph),
         optimizer_(optimizer),
         kind_(kind_of(optimizer.kind)) {
-    for (auto [parameter, gradient] : step.gradients) {
-      members_ = graph_.slot(parameter).members;
+    for (const Slot& slot : graph_.slots()) {
+      members_ = std::max({members_, slot.members, slot.owner() + 1});
     }
   }
 
@@ -129,22 +130,27 @@ class UpdateBuilder {
                             .role = Role::kCounter,
                             .members = members_});
     }
+    graph_.slot(id).owners.clear();  // all members count now
     return read(graph_, id);
   }
 
   SlotId state(const std::string& name, SlotId parameter) {
-    Slot slot = graph_.slot(parameter);
-    slot.name = state_slot(name, slot.name);
-    slot.aliases.clear();
-    slot.role = Role::kOptimizer;
-    slot.init = Init::constant(0);
-    return graph_.add_slot(std::move(slot));
+    const Slot& of = graph_.slot(parameter);
+    return graph_.add_slot(
+        of.beside(state_slot(name, of.own_name()), Role::kOptimizer));
   }
 
-  Attrs member_attrs() const {
+  Attrs member_attrs(SlotId parameter) const {
     Attrs attrs;
-    if (members_ > 0) attrs.set("members", members_);
+    int64_t members = graph_.slot(parameter).members;
+    if (members > 0) attrs.set("members", members);
     return attrs;
+  }
+
+  // A value of one number per member as a parameter's update reads it: the
+  // parameter of one member reads that member's.
+  Var for_parameter(Var all, SlotId parameter) {
+    return member_values_.of(all, graph_.slot(parameter).owner());
   }
 
   // Values of groups are slots of their own: "hyper/NAME:PATTERN".
@@ -196,15 +202,24 @@ class UpdateBuilder {
   // parameter changes.
   void guard() {
     if (!optimizer_.clip && !optimizer_.skip_nonfinite) return;
-    Var total;
-    for (auto [parameter, gradient] : step_.gradients) {
-      Var squares = apply("sum_squares", {{&graph_, gradient}}, member_attrs());
-      total = total ? add(total, squares) : squares;
-    }
+    Var total = sum_squares();
     if (optimizer_.clip) {
       scale_ = apply("clip_scale", {total, hyper_.at("clip_norm")});
     }
     if (optimizer_.skip_nonfinite) keep_ = apply("is_finite", {total});
+  }
+
+  // Squares of all gradients of a member: those of common parameters, and of
+  // its own.
+  Var sum_squares() {
+    std::map<int64_t, Var> sums;  // by owner
+    for (auto [parameter, gradient] : step_.gradients) {
+      Var squares =
+          apply("sum_squares", {{&graph_, gradient}}, member_attrs(parameter));
+      Var& sum = sums[graph_.slot(parameter).owner()];
+      sum = sum ? add(sum, squares) : squares;
+    }
+    return sum_of_members(sums, members_);
   }
 
   // Members that pause keep everything.
@@ -216,10 +231,12 @@ class UpdateBuilder {
   }
 
   void update(SlotId parameter, Var gradient, Var updates) {
-    std::string name = graph_.slot(parameter).name;
+    std::string name = graph_.slot(parameter).own_name();
+    auto mine = [&](Var all) { return for_parameter(all, parameter); };
     if (optimizer_.clip_each) {
-      gradient = apply("clip_value", {gradient, value("clip_value", name)},
-                       member_attrs());
+      gradient =
+          apply("clip_value", {gradient, mine(value("clip_value", name))},
+                member_attrs(parameter));
     }
     std::vector<Var> inputs{read(graph_, parameter), gradient};
     std::vector<SlotId> written{parameter};
@@ -231,19 +248,19 @@ class UpdateBuilder {
       written.push_back(state(state_name, parameter));
       inputs.push_back(read(graph_, written.back()));
     }
-    inputs.push_back(updates);
+    inputs.push_back(mine(updates));
     for (const auto& [of_kind, unused] : kind_.values) {
-      inputs.push_back(value(of_kind, name));
+      inputs.push_back(mine(value(of_kind, name)));
     }
-    if (kind_.has_extra) inputs.push_back(product(name, updates));
-    inputs.insert(inputs.end(), {scale_, keep_});
-    auto next = apply_all(kind_.op(), inputs, flag_attrs());
+    if (kind_.has_extra) inputs.push_back(mine(product(name, updates)));
+    inputs.insert(inputs.end(), {mine(scale_), mine(keep_)});
+    auto next = apply_all(kind_.op(), inputs, flag_attrs(parameter));
     for (size_t i = 0; i < written.size(); ++i) assign(written[i], next[i]);
     if (optimizer_.average) average(parameter, next[0], updates);
   }
 
-  Attrs flag_attrs() const {
-    Attrs attrs = member_attrs();
+  Attrs flag_attrs(SlotId parameter) const {
+    Attrs attrs = member_attrs(parameter);
     for (const auto& [flag, unused] : kind_.flags) {
       attrs.set(flag, optimizer_.has(flag));
     }
@@ -252,10 +269,11 @@ class UpdateBuilder {
 
   void average(SlotId parameter, Var next, Var updates) {
     SlotId slot = state("ema", parameter);
+    auto mine = [&](Var all) { return for_parameter(all, parameter); };
     assign(slot, apply("ema_update",
-                       {read(graph_, slot), next, updates,
-                        hyper_.at("ema_decay"), keep_},
-                       member_attrs()));
+                       {read(graph_, slot), next, mine(updates),
+                        mine(hyper_.at("ema_decay")), mine(keep_)},
+                       member_attrs(parameter)));
   }
 
   StepGraph& step_;
@@ -264,6 +282,7 @@ class UpdateBuilder {
   const UpdateKind& kind_;
   int64_t members_ = 0;
   std::map<std::string, Var> hyper_;
+  MemberValues member_values_;
   Var scale_, keep_, active_;
   struct Product {
     std::string beta, decay;  // names of the values it is made from
@@ -361,7 +380,7 @@ void freeze(Graph& forward, const std::vector<std::string>& patterns) {
     for (size_t i = 0; i < forward.slots().size(); ++i) {
       Slot& slot = forward.slot(static_cast<SlotId>(i));
       if (slot.role != Role::kParameter) continue;
-      if (fits_pattern(slot.name, pattern)) slot.trainable = false;
+      if (fits_pattern(slot.own_name(), pattern)) slot.trainable = false;
     }
   }
 }
@@ -371,7 +390,7 @@ void initialise(Graph& forward, const std::string& pattern, const Init& init) {
   for (size_t i = 0; i < forward.slots().size(); ++i) {
     Slot& slot = forward.slot(static_cast<SlotId>(i));
     if (slot.role != Role::kParameter) continue;
-    if (!fits_pattern(slot.name, pattern)) continue;
+    if (!fits_pattern(slot.own_name(), pattern)) continue;
     std::string problem = init_problem(init, slot.shape);
     if (!problem.empty()) fail_usage("[init] '{}': {}", slot.name, problem);
     slot.init = init;

@@ -81,16 +81,18 @@ class EarlyUpdater {
     });
   }
 
-  // A read costs nothing wherever it stands.
+  // A read, and a view of what is read, cost nothing wherever they stand.
   void move_reads_first(NodeId id) {
     for (ValueId input : graph_.node(id).inputs) {
       if (input == kNone || slot_of(input) == kNone) continue;
       NodeId reader = graph_.value(input).producer;
       Node& read = graph_.node(reader);
-      if (read.op != "read" || read.phase != Phase::kUpdate) continue;
+      bool moves = read.op == "read" || ops_.at(read.op).view;
+      if (!moves || read.phase != Phase::kUpdate) continue;
       anchor(reader) = kNone;
       read.phase = graph_.node(0).phase;
       read.segment = graph_.node(0).segment;
+      move_reads_first(reader);
     }
   }
 

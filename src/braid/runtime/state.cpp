@@ -52,6 +52,9 @@ State::State(const std::vector<Slot>& slots,
   for (size_t i = 0; i < slots.size(); ++i) {
     const Slot& slot = slots[i];
     members_ = std::max(members_, slot.members);
+    if (!slot.owners.empty()) {
+      members_ = std::max(members_, slot.owners.back() + 1);
+    }
     int64_t bytes = plan::slot_bytes(slot);
     device_.push_back(places[i].device ? Memory(backend, Memory::Where::kDevice,
                                                 bytes, "slot " + slot.name)
@@ -70,9 +73,12 @@ void State::initialise(std::span<const int64_t> seeds) {
     fail_usage("[state] expected {} seeds, got {}", count, seeds.size());
   }
   for (size_t i = 0; i < slots_.size(); ++i) {
-    for (int64_t m = 0; m < parts(static_cast<SlotId>(i)); ++m) {
-      write_member(static_cast<SlotId>(i), m,
-                   initial_content(slots_[i], seeds[static_cast<size_t>(m)]));
+    auto id = static_cast<SlotId>(i);
+    int64_t first = std::max<int64_t>(slots_[i].owner(), 0);
+    for (int64_t m = first; m < first + parts(id); ++m) {
+      write_part(id, m,
+                 initial_content(slots_[i].of_member(m),
+                                 seeds[static_cast<size_t>(m)]));
     }
   }
 }
@@ -82,6 +88,13 @@ SlotId State::find(std::string_view name) const {
     if (slots_[i].name == name) return static_cast<SlotId>(i);
   }
   return kNone;
+}
+
+SlotId State::find(std::string_view own_name, int64_t member) const {
+  SlotId all = find(own_name);
+  bool has =
+      all != kNone && slots_[static_cast<size_t>(all)].belongs_to(member);
+  return has ? all : find(member_prefix(member) + std::string(own_name));
 }
 
 std::byte* State::device(SlotId slot) const {
@@ -118,14 +131,20 @@ void State::write(SlotId slot, std::span<const std::byte> content) {
 }
 
 std::vector<std::byte> State::read_member(SlotId slot, int64_t member) const {
-  check_member(member);
+  check_member(slot, member);
   int64_t bytes = slots_[static_cast<size_t>(slot)].bytes() / parts(slot);
   return read_part(slot, parts(slot) == 1 ? 0 : bytes * member, bytes);
 }
 
 void State::write_member(SlotId slot, int64_t member,
                          std::span<const std::byte> content) {
-  check_member(member);
+  check_member(slot, member);
+  write_part(slot, member, content);
+}
+
+// Places of members that do not have the slot are there all the same.
+void State::write_part(SlotId slot, int64_t member,
+                       std::span<const std::byte> content) {
   int64_t whole = slots_[static_cast<size_t>(slot)].bytes();
   int64_t size = whole / parts(slot);
   check_size(slot, content.size(), size);
@@ -144,10 +163,14 @@ int64_t State::parts(SlotId slot) const {
   return std::max<int64_t>(slots_[static_cast<size_t>(slot)].members, 1);
 }
 
-void State::check_member(int64_t member) const {
+void State::check_member(SlotId slot, int64_t member) const {
   int64_t count = std::max<int64_t>(members_, 1);
-  if (member >= 0 && member < count) return;
-  fail_usage("[state] there is no member {}; there are {}", member, count);
+  if (member < 0 || member >= count) {
+    fail_usage("[state] there is no member {}; there are {}", member, count);
+  }
+  const Slot& which = slots_[static_cast<size_t>(slot)];
+  if (which.belongs_to(member)) return;
+  fail_usage("[state] member {} has no slot '{}'", member, which.name);
 }
 
 void State::check_size(SlotId slot, size_t given, int64_t expected) const {

@@ -23,6 +23,8 @@ class State {
 
   const std::vector<Slot>& slots() const { return slots_; }
   SlotId find(std::string_view name) const;     // kNone when there is none
+  // The slot that a member knows by this name: its own, or the members'.
+  SlotId find(std::string_view own_name, int64_t member) const;
   int64_t members() const { return members_; }  // 0: one model
   std::byte* device(SlotId slot) const;
   std::byte* host(SlotId slot) const;
@@ -32,7 +34,8 @@ class State {
   std::vector<std::byte> read(SlotId slot) const;
   void write(SlotId slot, std::span<const std::byte> content);
 
-  // The part of one member (member 0 of a single model is all of it).
+  // The part of one member (member 0 of a single model is all of it); it must
+  // be one of the slot's owners.
   std::vector<std::byte> read_member(SlotId slot, int64_t member) const;
   void write_member(SlotId slot, int64_t member,
                     std::span<const std::byte> content);
@@ -44,7 +47,9 @@ class State {
   std::vector<std::byte> read_part(SlotId slot, int64_t begin,
                                    int64_t bytes) const;
   int64_t parts(SlotId slot) const;
-  void check_member(int64_t member) const;
+  void write_part(SlotId slot, int64_t member,
+                  std::span<const std::byte> content);
+  void check_member(SlotId slot, int64_t member) const;
   void check_size(SlotId slot, size_t given, int64_t expected) const;
 
   std::vector<Slot> slots_;

@@ -72,7 +72,7 @@ MemberId Array::add(const Job& job) {
 MemberId Array::add(const Job& job, const MemberContent& content) {
   admit(job);
   size_t place = free_place();
-  check_content(content);
+  check_content(place, content);
   seat(place, job);
   write_content(place, content);
   return places_[place].member;
@@ -215,7 +215,7 @@ void Array::swap_averages() {
   for (size_t i = 0; i < state().slots().size(); ++i) {
     const Slot& slot = state().slots()[i];
     if (slot.role != Role::kParameter) continue;
-    SlotId average = state().find(passes::state_slot("ema", slot.name));
+    SlotId average = state().find(passes::state_slot("ema", slot));
     if (average == kNone) continue;
     auto id = static_cast<SlotId>(i);
     std::vector<std::byte> weights = state().read(id);

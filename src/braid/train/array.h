@@ -108,7 +108,7 @@ class Array {
   ProgramSource adapted(ProgramSource source, bool shares) const;
   bool is_compiled_for(const Job& job) const;
   void write_initial(size_t place, const Job& job);
-  void check_content(const MemberContent& content) const;
+  void check_content(size_t place, const MemberContent& content) const;
   void write_content(size_t place, const MemberContent& content);
   void set_schedules(size_t place, const Job& job);
   void activate(const std::vector<bool>& steps);

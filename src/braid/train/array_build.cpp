@@ -128,10 +128,13 @@ void Array::write_initial(size_t place, const Job& job) {
   if (&job != kinds_[0]) own = own_slots(job, true);
   for (size_t i = 0; i < state().slots().size(); ++i) {
     const Slot& slot = state().slots()[i];
-    auto found = own.find(slot.name);
-    const Slot& begins = found == own.end() ? slot : found->second;
-    if (slot.role == Role::kConstant && place > 0) continue;
-    state().write_member(static_cast<SlotId>(i), static_cast<int64_t>(place),
+    auto member = static_cast<int64_t>(place);
+    bool is_shared =
+        slot.role == Role::kConstant && slot.owner() == kAllMembers;
+    if (!slot.belongs_to(member) || (is_shared && place > 0)) continue;
+    auto found = own.find(slot.own_name());
+    Slot begins = found == own.end() ? slot.of_member(member) : found->second;
+    state().write_member(static_cast<SlotId>(i), member,
                          runtime::initial_content(begins, job.config().seed));
   }
   job.model().load_files(state(), static_cast<int64_t>(place));
@@ -151,16 +154,17 @@ MemberContent Array::content(MemberId member) const {
   MemberContent content;
   for (size_t i = 0; i < state().slots().size(); ++i) {
     const Slot& slot = state().slots()[i];
-    if (!is_of_member(slot)) continue;
-    content[slot.name] =
+    if (!is_of_member(slot) || !slot.belongs_to(place(member))) continue;
+    content[slot.own_name()] =
         state().read_member(static_cast<SlotId>(i), place(member));
   }
   return content;
 }
 
-void Array::check_content(const MemberContent& content) const {
+void Array::check_content(size_t place, const MemberContent& content) const {
+  auto member = static_cast<int64_t>(place);
   for (const auto& [name, bytes] : content) {
-    SlotId id = state().find(name);
+    SlotId id = state().find(name, member);
     if (id == kNone && is_of_schedule(name)) continue;
     if (id == kNone) fail_usage("[array.add] there is no slot '{}'", name);
     const Slot& slot = state().slots()[static_cast<size_t>(id)];
@@ -170,17 +174,19 @@ void Array::check_content(const MemberContent& content) const {
                bytes.size());
   }
   for (const Slot& slot : state().slots()) {
-    bool is_needed = is_of_member(slot) && !is_of_schedule(slot.name);
-    if (!is_needed || content.contains(slot.name)) continue;
-    fail_usage("[array.add] the content lacks slot '{}'", slot.name);
+    bool is_needed = is_of_member(slot) && !is_of_schedule(slot.name) &&
+                     slot.belongs_to(member);
+    if (!is_needed || content.contains(slot.own_name())) continue;
+    fail_usage("[array.add] the content lacks slot '{}'", slot.own_name());
   }
 }
 
 void Array::write_content(size_t place, const MemberContent& content) {
   for (const auto& [name, bytes] : content) {
-    SlotId id = state().find(name);
+    auto member = static_cast<int64_t>(place);
+    SlotId id = state().find(name, member);
     if (id == kNone) continue;
-    state().write_member(id, static_cast<int64_t>(place), bytes);
+    state().write_member(id, member, bytes);
   }
 }
 

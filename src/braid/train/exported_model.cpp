@@ -34,7 +34,9 @@ void FirstContents::keep(std::shared_ptr<const io::MappedFile> file) {
 void FirstContents::apply(runtime::State& state, int64_t member,
                           const std::vector<std::string>& initialised,
                           const std::string& prefix) const {
-  auto find = [&](const Slot& slot) { return state.find(prefix + slot.name); };
+  auto find = [&](const Slot& slot) {
+    return state.find(prefix + slot.name, member);
+  };
   for (const auto& [slot, content] : stored_) {
     auto fits = [&](const std::string& pattern) {
       return fits_pattern(slot.name, pattern);

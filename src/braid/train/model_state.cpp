@@ -52,10 +52,13 @@ std::string problem_of(const io::SafetensorsFile& file, const Slot& slot) {
   return {};
 }
 
-// The slot as the network itself knows it; nothing when it is not its.
-std::optional<Slot> own_slot(const Slot& slot, const std::string& prefix) {
-  if (!is_of_model(slot) || !slot.name.starts_with(prefix)) return {};
-  Slot own = slot;
+// The slot as the network of a member itself knows it; nothing when it is not
+// its.
+std::optional<Slot> own_slot(const Slot& slot, int64_t member,
+                             const std::string& prefix) {
+  if (!is_of_model(slot) || !slot.belongs_to(member)) return {};
+  Slot own = slot.of_member(member);
+  if (!own.name.starts_with(prefix)) return {};
   own.name.erase(0, prefix.size());
   for (std::string& alias : own.aliases) alias.erase(0, prefix.size());
   return own;
@@ -67,7 +70,7 @@ TensorList collect(const runtime::State& state, int64_t member,
                    const std::string& prefix, const Source& source) {
   TensorList list;
   for (size_t i = 0; i < state.slots().size(); ++i) {
-    auto slot = own_slot(state.slots()[i], prefix);
+    auto slot = own_slot(state.slots()[i], member, prefix);
     if (!slot) continue;
     list.add_slot(*slot, slot->shape,
                   state.read_member(source(static_cast<SlotId>(i)), member));
@@ -88,12 +91,12 @@ bool is_saved(const Slot& slot) {
 InitFile::InitFile(const std::filesystem::path& path)
     : name_(path.string()), file_(io::SafetensorsFile::open(path)) {}
 
-void InitFile::check(const std::vector<Slot>& slots,
-                     const std::string& prefix) const {
+void InitFile::check(const std::vector<Slot>& slots, const std::string& prefix,
+                     int64_t member) const {
   std::string problems;
   std::set<std::string> known;
   for (const Slot& any : slots) {
-    auto slot = own_slot(any, prefix);
+    auto slot = own_slot(any, member, prefix);
     if (!slot) continue;
     problems += problem_of(file_, *slot);
     for (const std::string& name : all_names(*slot)) known.insert(name);
@@ -110,7 +113,7 @@ void InitFile::check(const std::vector<Slot>& slots,
 void InitFile::apply(runtime::State& state, int64_t member,
                      const std::string& prefix) const {
   for (size_t i = 0; i < state.slots().size(); ++i) {
-    auto slot = own_slot(state.slots()[i], prefix);
+    auto slot = own_slot(state.slots()[i], member, prefix);
     if (!slot) continue;
     state.write_member(static_cast<SlotId>(i), member,
                        tensors_for(file_, *slot).at(0)->bytes);
@@ -132,11 +135,23 @@ TensorList member_state(const runtime::State& state, int64_t member,
   return collect(state, member, prefix, [](SlotId slot) { return slot; });
 }
 
+TensorList member_rest(const runtime::State& state, int64_t member) {
+  TensorList list;
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    const Slot& slot = state.slots()[i];
+    bool is_rest = is_saved(slot) && !is_of_model(slot);
+    if (!is_rest || !slot.belongs_to(member)) continue;
+    list.add_slot(slot.of_member(member), slot.shape,
+                  state.read_member(static_cast<SlotId>(i), member));
+  }
+  return list;
+}
+
 TensorList member_average(const runtime::State& state, int64_t member,
                           const std::string& prefix) {
   return collect(state, member, prefix, [&](SlotId slot) {
-    const std::string& name = state.slots()[static_cast<size_t>(slot)].name;
-    SlotId average = state.find(passes::state_slot("ema", name));
+    const Slot& weights = state.slots()[static_cast<size_t>(slot)];
+    SlotId average = state.find(passes::state_slot("ema", weights));
     return average == kNone ? slot : average;
   });
 }

@@ -28,9 +28,10 @@ class InitFile {
   explicit InitFile(const std::filesystem::path& path);
 
   // Everything that is missing, unknown or of another type, in one error. Of
-  // several networks it is the one whose slots begin with the prefix.
-  void check(const std::vector<Slot>& slots,
-             const std::string& prefix = "") const;
+  // several networks it is the one whose slots begin with the prefix; where
+  // members of an array differ, it is for one of them.
+  void check(const std::vector<Slot>& slots, const std::string& prefix = "",
+             int64_t member = 0) const;
   // Writes into one member of a checked state.
   void apply(runtime::State& state, int64_t member,
              const std::string& prefix = "") const;
@@ -53,5 +54,9 @@ TensorList member_state(const runtime::State& state, int64_t member,
 // trained, and buffers, are as they are.
 TensorList member_average(const runtime::State& state, int64_t member,
                           const std::string& prefix = "");
+
+// Everything else that a checkpoint keeps of a member (momenta, counters,
+// hyper-parameters), under the names that it has when the member is alone.
+TensorList member_rest(const runtime::State& state, int64_t member);
 
 }  // namespace braid::train

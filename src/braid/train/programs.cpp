@@ -10,6 +10,7 @@
 #include "braid/passes/guard_buffers.h"
 #include "braid/passes/layout.h"
 #include "braid/passes/member_mask.h"
+#include "braid/passes/partial.h"
 #include "braid/passes/precision.h"
 #include "braid/passes/segments.h"
 
@@ -91,7 +92,8 @@ passes::StepGraph add_backward(const OpTable& ops, Graph forward,
 // Programs agree about a slot when they could be one program's.
 void check_same(const Slot& a, const Slot& b) {
   bool same = a.dtype == b.dtype && a.shape == b.shape && a.role == b.role &&
-              a.members == b.members && a.init == b.init;
+              a.members == b.members && a.init == b.init &&
+              a.owners == b.owners && a.inits == b.inits;
   if (same) return;
   fail_usage("[programs] slot '{}' is {}{} in one and {}{} in another", a.name,
              dtype_name(a.dtype), shape_text(a.shape), dtype_name(b.dtype),
@@ -104,6 +106,52 @@ bool writes(const plan::Program& program, SlotId slot) {
   });
 }
 
+// One model's part, before it becomes an array.
+Graph prepared(const OpTable& ops, Graph forward, const ProgramSource& source,
+               const ProgramOptions& options) {
+  check_forward(forward);
+  if (source.optimizer.skip_nonfinite) {
+    forward = passes::guard_buffers(ops, forward);
+  }
+  passes::mark_segments(forward);
+  check_pass(forward);
+  if (options.members > 0 && options.masked && source.learns()) {
+    forward = passes::mask_members(ops, forward);
+  }
+  return forward;
+}
+
+// Models that differ in some layers; they have their segments together.
+Graph joined_members(const OpTable& ops, const ProgramSource& source,
+                     const ProgramOptions& options,
+                     const passes::ArrayOptions& array) {
+  if (static_cast<int64_t>(source.members.size()) != options.members) {
+    fail_usage("[programs] expected {} graphs of members, got {}",
+               options.members, source.members.size());
+  }
+  std::vector<Graph> members;
+  for (const Graph& member : source.members) {
+    members.push_back(prepared(ops, member, source, options));
+  }
+  Graph forward = passes::array_of(ops, members, array);
+  passes::mark_segments(forward);
+  return forward;
+}
+
+Graph joined(const OpTable& ops, const ProgramSource& source,
+             const ProgramOptions& options) {
+  passes::ArrayOptions array{.members = options.members,
+                             .shared_inputs = options.shared_inputs};
+  array.shared_inputs.insert(array.shared_inputs.end(),
+                             source.shared_inputs.begin(),
+                             source.shared_inputs.end());
+  if (!source.members.empty()) {
+    return joined_members(ops, source, options, array);
+  }
+  Graph forward = prepared(ops, source.forward, source, options);
+  return options.members > 0 ? passes::array(ops, forward, array) : forward;
+}
+
 }  // namespace
 
 std::vector<std::string> segment_names(const Graph& forward) {
@@ -111,26 +159,15 @@ std::vector<std::string> segment_names(const Graph& forward) {
   return passes::mark_segments(copy);
 }
 
+std::vector<std::string> segment_names(const OpTable& ops,
+                                       const ProgramSource& source) {
+  if (source.members.empty()) return segment_names(source.forward);
+  return segment_names(passes::array_of(ops, source.members, {}));
+}
+
 passes::StepGraph build_step(const OpTable& ops, ProgramSource source,
                              const ProgramOptions& options) {
-  Graph forward = std::move(source.forward);
-  check_forward(forward);
-  if (source.optimizer.skip_nonfinite) {
-    forward = passes::guard_buffers(ops, forward);
-  }
-  passes::mark_segments(forward);
-  check_pass(forward);
-  if (options.members > 0) {
-    if (options.masked && source.learns()) {
-      forward = passes::mask_members(ops, forward);
-    }
-    std::vector<std::string> shared = options.shared_inputs;
-    shared.insert(shared.end(), source.shared_inputs.begin(),
-                  source.shared_inputs.end());
-    forward = passes::array(
-        ops, forward,
-        {.members = options.members, .shared_inputs = std::move(shared)});
-  }
+  Graph forward = joined(ops, source, options);
   check_pass(forward);
   forward =
       passes::lower_precision(ops, forward, {.compute = options.precision});
@@ -164,7 +201,7 @@ void Programs::compile(const OpTable& ops,
   std::vector<passes::StepGraph> steps;
   std::vector<size_t> segments;
   for (const ProgramSource& source : sources) {
-    segments.push_back(segment_names(source.forward).size());
+    segments.push_back(segment_names(ops, source).size());
     steps.push_back(build_step(ops, source, options_));
   }
   if (!options_.plan.segments.empty() &&

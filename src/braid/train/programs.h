@@ -17,6 +17,9 @@ namespace braid::train {
 // What one program is made from.
 struct ProgramSource {
   Graph forward;  // has an output "loss"
+  // Of an array whose members differ in some layers: their graphs, in place of
+  // `forward`; see passes/partial.h.
+  std::vector<Graph> members = {};
   // Of a step; without a kind the program only runs forward.
   passes::Optimizer optimizer = {};
   bool scheduled = false;     // the rates come from schedules,
@@ -43,6 +46,8 @@ struct ProgramOptions {
 
 // Names of the segments that a plan for this model decides about.
 std::vector<std::string> segment_names(const Graph& forward);
+std::vector<std::string> segment_names(const OpTable& ops,
+                                       const ProgramSource& source);
 
 // One program before planning: array, precision, autodiff, accumulation,
 // optimizer, layout.

@@ -76,8 +76,8 @@ std::vector<io::OwnedCheckpointFile> checkpoint_files(
   TensorList rest;
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const Slot& slot = state.slots()[i];
-    if (!is_rest(slot, networks)) continue;
-    rest.add_slot(slot, slot.shape,
+    if (!is_rest(slot, networks) || !slot.belongs_to(place)) continue;
+    rest.add_slot(slot.of_member(place), slot.shape,
                   state.read_member(static_cast<SlotId>(i), place));
   }
   files.push_back({kStateFile, std::move(rest)});
@@ -90,8 +90,8 @@ void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
   io::SafetensorsFile rest = checkpoint.open(file_prefix + kStateFile);
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const Slot& slot = state.slots()[i];
-    if (!is_rest(slot, networks)) continue;
-    restore_slot(rest, slot.name, state, static_cast<SlotId>(i), place,
+    if (!is_rest(slot, networks) || !slot.belongs_to(place)) continue;
+    restore_slot(rest, slot.own_name(), state, static_cast<SlotId>(i), place,
                  checkpoint);
   }
   for (const JobNetwork& network : networks) {
@@ -100,8 +100,10 @@ void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
     std::string prefix = network.prefix();
     for (size_t i = 0; i < state.slots().size(); ++i) {
       const Slot& slot = state.slots()[i];
-      if (!is_of_model(slot) || !slot.name.starts_with(prefix)) continue;
-      restore_slot(file, slot.name.substr(prefix.size()), state,
+      std::string name = slot.own_name();
+      bool is_own = slot.belongs_to(place) && name.starts_with(prefix);
+      if (!is_of_model(slot) || !is_own) continue;
+      restore_slot(file, name.substr(prefix.size()), state,
                    static_cast<SlotId>(i), place, checkpoint);
     }
   }

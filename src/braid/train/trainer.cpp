@@ -50,9 +50,22 @@ passes::StepGraph build_step(const OpTable& ops, Graph forward,
 Trainer::Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
                  TrainerOptions options)
     : options_(std::move(options)) {
+  start(ops, source_of(std::move(forward), options_), backend);
+}
+
+Trainer::Trainer(const OpTable& ops, std::vector<Graph> members,
+                 runtime::Backend& backend, TrainerOptions options)
+    : options_(std::move(options)) {
+  ProgramSource source = source_of(Graph(ops), options_);
+  source.members = std::move(members);
+  start(ops, std::move(source), backend);
+}
+
+void Trainer::start(const OpTable& ops, ProgramSource source,
+                    runtime::Backend& backend) {
   check_schedules(options_);
   std::vector<ProgramSource> sources;
-  sources.push_back(source_of(std::move(forward), options_));
+  sources.push_back(std::move(source));
   programs_ = std::make_unique<Programs>(ops, sources, backend,
                                          program_options(options_));
   if (!options_.schedules.empty()) {
@@ -73,13 +86,13 @@ void Trainer::set_hyper(int64_t member, const std::string& name, double value) {
   if (name == "momentum" && value != 0 && !options_.optimizer.has("momentum")) {
     fail_usage("[member] momentum {} needs an optimizer with momentum", value);
   }
-  SlotId slot = state().find(passes::hyper_slot(name));
+  SlotId slot = state().find(passes::hyper_slot(name), member);
   if (slot != kNone) return write(slot);
   std::vector<std::string> known;
   bool found = false;
   for (size_t i = 0; i < state().slots().size(); ++i) {
     const Slot& s = state().slots()[i];
-    if (s.role != Role::kHyper) continue;
+    if (s.role != Role::kHyper || !s.belongs_to(member)) continue;
     known.push_back(s.name.substr(passes::hyper_slot("").size()));
     if (!passes::is_dropout_rate(s)) continue;
     known.push_back("dropout");

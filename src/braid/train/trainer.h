@@ -34,6 +34,10 @@ class Trainer {
   // `forward` has an output "loss". Borrows the table and the backend.
   Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
           TrainerOptions options);
+  // Members that differ in some layers, see passes/partial.h; their number is
+  // that of the options.
+  Trainer(const OpTable& ops, std::vector<Graph> members,
+          runtime::Backend& backend, TrainerOptions options);
 
   // One seed per member.
   void initialise(const std::vector<int64_t>& seeds);
@@ -63,6 +67,9 @@ class Trainer {
   int64_t members() const { return options_.members; }
 
  private:
+  void start(const OpTable& ops, ProgramSource source,
+             runtime::Backend& backend);
+
   TrainerOptions options_;
   std::unique_ptr<Programs> programs_;
   std::unique_ptr<LearningRates> rates_;  // null without schedules
