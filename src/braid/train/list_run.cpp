@@ -32,15 +32,12 @@ Ending ListRun::run() {
 
 Ending ListRun::run_array(size_t number) {
   const std::vector<size_t>& numbers = folder_.arrays[number];
-  std::vector<std::unique_ptr<Job>> jobs;
   std::vector<RunMember> members;
   for (size_t i : numbers) {
-    const NamedJob& named = folder_.jobs[i];
-    jobs.push_back(std::make_unique<Job>(machine_, named.config,
-                                         JobHooks{.datasets = &datasets_}));
-    members.push_back({.name = named.name,
-                       .job = jobs.back().get(),
-                       .out = out_ / named.name,
+    const std::string& name = folder_.jobs[i].name;
+    members.push_back({.name = name,
+                       .job = jobs_[i].get(),
+                       .out = out_ / name,
                        .number = i});
   }
   Run run(members, {.out = array_path(out_, number),
