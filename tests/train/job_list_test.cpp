@@ -169,11 +169,13 @@ TEST(JobList, NamesThatCannotBeFoldersAreProblems) {
       "  - {name: same, seed: 2}\n"
       "  - {name: ..}\n"
       "  - {name: ''}\n"
-      "  - {name: [x]}\n");
-  EXPECT_THAT(text, HasSubstr("7 problems"));
+      "  - {name: [x]}\n"
+      "  - {name: jobs.json}\n");
+  EXPECT_THAT(text, HasSubstr("8 problems"));
   EXPECT_THAT(text, HasSubstr("line 5: members.0.name 'a/b' has other"));
   EXPECT_THAT(text, HasSubstr("line 6: members.1.name 'array-0' is the name"));
   EXPECT_THAT(text, HasSubstr("line 7: members.2.name 'jobs.yaml' is the"));
+  EXPECT_THAT(text, HasSubstr("line 13: members.8.name 'jobs.json' is the"));
   EXPECT_THAT(text, HasSubstr("line 9: members.4.name 'same' is that of"));
   EXPECT_THAT(text, HasSubstr("line 12: members.7.name is a text, got a list"));
 }
