@@ -4,6 +4,7 @@ Member k has a seed, a batch, weights, a rate, a schedule, weight decay and
 dropout of its own, whatever array it is in and wherever it lies there.
 """
 
+import copy
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +53,16 @@ def read_run(result, out, steps, place=None):
     if place is not None:
         rest = {name: t[place] for name, t in rest.items()}
     return MemberRun(result.losses, result.grads, result.state, rest)
+
+
+def perturbed(module, k):
+    """The module's weights, somewhat different for every member."""
+    generator, module = torch.Generator().manual_seed(k), copy.deepcopy(module)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+            parameter.mul_(1 + 0.05 * noise.to(parameter.dtype))
+    return {name: t.detach().clone() for name, t in module.state_dict().items()}
 
 
 def members_file(path, entries):
@@ -153,7 +164,7 @@ class ArrayCase:
         assert not lines, f"member {k}:\n" + "\n".join(lines)
 
 
-def has_dropout(model, dtype=None):
+def has_dropout(model):
     """Whether a member of this model may set its dropout."""
     text = run_braid("inspect", model, "--dump-after", "forward").stdout
     return any(".p" in line and " hyper" in line for line in text.splitlines())

@@ -5,19 +5,17 @@ By default a few models; with BRAID_TEST_LONG=1 the whole zoo and every module
 of the corpus, in float64 and float32.
 """
 
-import copy
 import itertools
 
 import models
 import pytest
-import torch
-from array_case import DTYPES, ORDERS, ArrayCase, has_dropout, poisoned, same_bits
+from array_case import DTYPES, ORDERS, ArrayCase, has_dropout, perturbed, poisoned, same_bits
 from braid_run import model_text
 from exporting import export
 from modules import MODULES
 from modules.dropped import CASES as DROPPED
 from reference import LONG, build, coarsest
-from test_zoo import DROPPING, ROWS
+from test_zoo import DROPPING, ROWS, moved
 
 SMALL = {
     "mlp": {"features": 12, "hidden": 24, "layers": 2, "classes": 5, "dropout": 0.1},
@@ -32,22 +30,12 @@ ZOO |= {row: (name, lr, s | DROPPING.get(row, {})) for row, (name, lr, s) in ROW
 CORPUS = MODULES | DROPPED
 QUICK = [("mlp", "f64"), ("mlp", "f32"), ("lenet", "f64"), ("tabular", "f64")]
 QUICK_THREE = ["resblock", "transformer", "mobilenet", "pointnet_cls", "lstm_lm", "recurrent_stack"]
-BATCH = 6
-
-
-def perturbed(module, k):
-    """The module's weights, somewhat different for every member."""
-    generator, module = torch.Generator().manual_seed(k), copy.deepcopy(module)
-    with torch.no_grad():
-        for parameter in module.parameters():
-            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-            parameter.mul_(1 + 0.05 * noise.to(parameter.dtype))
-    return {name: t.detach().clone() for name, t in module.state_dict().items()}
+BATCH = 8
 
 
 def zoo_case(folder, row, dtype):
     name, lr, sizes = ZOO[row]
-    twin = models.make(name, DTYPES[dtype], **sizes)
+    twin = moved(models.make(name, DTYPES[dtype], **sizes))
     return ArrayCase(
         folder, model_text(name, sizes), dtype,
         lambda k: models.batch(name, DTYPES[dtype], seed=k, size=BATCH, **sizes),

@@ -52,7 +52,9 @@ double read_number(const Setting& s) {
 }
 
 std::vector<std::string> number_names(const passes::Optimizer& optimizer) {
-  std::vector<std::string> names{"clip_norm", "clip_value", "ema_decay"};
+  std::vector<std::string> names{
+      "clip_norm",     "clip_value",     "ema_decay",      "loss_scale",
+      "growth_factor", "backoff_factor", "growth_interval"};
   for (const auto& [name, unused] : optimizer.hyper) names.push_back(name);
   return names;
 }

@@ -9,6 +9,7 @@
 #include "braid/passes/array.h"
 #include "braid/passes/guard_buffers.h"
 #include "braid/passes/layout.h"
+#include "braid/passes/loss_scale.h"
 #include "braid/passes/precision.h"
 #include "braid/passes/segments.h"
 
@@ -114,8 +115,13 @@ passes::StepGraph build_step(const OpTable& ops, ProgramSource source,
                              const ProgramOptions& options) {
   Graph forward = std::move(source.forward);
   check_forward(forward);
-  if (source.optimizer.skip_nonfinite) {
-    forward = passes::guard_buffers(ops, forward);
+  const passes::Optimizer& optimizer = source.optimizer;
+  if (optimizer.skip_nonfinite) {
+    forward = passes::guard_buffers(
+        forward, optimizer.hyper.at("skip_nonfinite"), optimizer.scope);
+  }
+  if (optimizer.scales_loss) {
+    forward = passes::scale_loss(std::move(forward), optimizer);
   }
   passes::mark_segments(forward);
   check_pass(forward);

@@ -1,0 +1,346 @@
+"""Traps that systems which fuse models have fallen into, each as a test.
+
+An exported module is trained as an array whose members have weights, batches
+and rates of their own; every member must be what plain PyTorch makes of it.
+"""
+
+import copy
+
+import models
+import pytest
+import torch
+from array_case import members_file, perturbed
+from braid_run import run_members, run_step, save
+from exporting import export
+from measure import Run, clip_norm, differences, train
+from test_initialisers import NAMED
+from torch import nn
+from torch.nn import functional as F
+
+STEPS = 5
+RATES = [0.1, 0.03, 0.2]
+F64 = torch.float64
+
+
+class Trap:
+    """A module, its file, and members k = 0, 1, 2 of it."""
+
+    def __init__(self, folder, module, draw, rates=RATES):
+        torch.manual_seed(3)
+        self.folder, self.draw, self.rates = folder, draw, rates
+        self.module = module().to(F64).train()
+        self.file = folder / "module.pt2"
+        export(self.module, draw(0), self.file)
+        self.weights = [perturbed(self.module, k) for k in range(len(rates))]
+
+    def entries(self):
+        made = []
+        for k, lr in enumerate(self.rates):
+            init = save(self.folder / f"init{k}.safetensors", self.weights[k])
+            inputs = save(self.folder / f"x{k}.safetensors", self.draw(k))
+            made.append({"lr": lr, "seed": k, "init": str(init), "inputs": str(inputs)})
+        return made
+
+    def run(self, own=(), values=None, steps=STEPS, name="out"):
+        """Results by member; `own` are further keys of each."""
+        entries = self.entries()
+        for entry, more in zip(entries, own, strict=False):
+            entry |= more
+        return run_members(
+            self.file, None, steps, "sgd", values or {}, self.folder / name,
+            members=members_file(self.folder / f"{name}.yaml", entries), threads=1,
+        )  # fmt: skip
+
+    def eager(self, k, **options):
+        module = copy.deepcopy(self.module)
+        module.load_state_dict(self.weights[k])
+        return train(
+            module, self.draw(k), lambda p: torch.optim.SGD(p, self.rates[k]), STEPS, **options
+        )
+
+    def check(self, results, **options):
+        for k, result in enumerate(results):
+            compare(result, self.eager(k, **options), f"member {k}")
+
+
+def compare(result, expected, what):
+    got = Run(result.losses, result.grads, result.state)
+    lines = differences(got, expected, [expected], 1e-9, 1e-9, 0.0)
+    assert not lines, f"{what}:\n" + "\n".join(lines)
+
+
+def drawn(k, **shapes):
+    """Tensors of a batch of member k: a shape, or (shape, classes)."""
+    generator = torch.Generator().manual_seed(50 + k)
+    tensors = {}
+    for name, shape in shapes.items():
+        if isinstance(shape[0], tuple):
+            tensors[name] = torch.randint(shape[1], shape[0], generator=generator)
+        else:
+            tensors[name] = torch.randn(shape, generator=generator, dtype=F64)
+    return tensors
+
+
+class Words(nn.Module):
+    def __init__(self, padding):
+        super().__init__()
+        self.table, self.head = nn.Embedding(7, 4, padding_idx=padding), nn.Linear(4, 3)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.head(self.table(x).sum(1)), y)
+
+
+@pytest.mark.parametrize("padding", [0, 2, 6])
+def test_embedding_with_padding_idx(tmp_path, padding):
+    """Its row is zero and gets no gradient in every member, and no other is."""
+    trap = Trap(tmp_path, lambda: Words(padding), lambda k: drawn(k, x=((9, 5), 7), y=((9,), 3)))
+    results = trap.run()
+    trap.check(results)
+    for result in results:
+        rows = result.grads["table.weight"].abs().sum(1)
+        assert rows[padding] == 0 and (rows > 0).sum() == 6
+        assert not result.state["table.weight"][padding].any()
+
+
+class Slopes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.each = nn.Conv2d(2, 6, 3), nn.PReLU(6)
+        self.fc, self.one = nn.Linear(24, 5), nn.PReLU()
+
+    def forward(self, x):
+        return self.one(self.fc(self.each(self.conv(x)).flatten(1))).square().mean()
+
+
+def test_prelu_weights(tmp_path):
+    """One slope for all channels and one per channel, of each member."""
+    trap = Trap(tmp_path, Slopes, lambda k: drawn(k, x=(3, 2, 4, 4)))
+    results = trap.run()
+    trap.check(results)
+    for name in ("each.weight", "one.weight"):
+        assert not torch.equal(results[0].state[name], results[1].state[name])
+
+
+def initial_states(folder, words, seeds):
+    """Weights by the seeds alone, of an array or, for one seed, without it."""
+    inputs = save(folder / "x.safetensors", models.batch("lenet", size=2, channels=1, side=16))
+    options = {"threads": 1} | words
+    if len(seeds) == 1:
+        out = folder / f"solo{seeds[0]}"
+        return [run_step("lenet", inputs, 1, "sgd", {"lr": 0}, out, seed=seeds[0], **options).state]
+    entries = members_file(folder / "seeds.yaml", [{"seed": s} for s in seeds])
+    out = folder / "array"
+    results = run_members("lenet", inputs, 1, "sgd", {"lr": 0}, out, members=entries, **options)
+    return [result.state for result in results]
+
+
+@pytest.mark.parametrize("kind", [None, *NAMED])
+def test_initialisation_fan(tmp_path, kind):
+    """Kernels and matrices begin as alone, bit by bit; B is in no fan."""
+    words = {"init_weights": f"*.weight={kind}"} if kind else {}
+    array = initial_states(tmp_path, words, [4, 9, 17])
+    for place, seed in ((0, 4), (2, 17)):
+        (solo,) = initial_states(tmp_path, words, [seed])
+        assert all(torch.equal(array[place][name], solo[name]) for name in solo)
+    assert kind or not torch.equal(array[0]["conv1.weight"], array[1]["conv1.weight"])
+
+
+class Regression(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(5, 8), nn.Linear(8, 1)
+
+    def forward(self, x):
+        h = torch.tanh(self.a(x))
+        decay = sum(p.square().mean() for p in self.parameters())
+        return (self.b(h) - x.sum(1, keepdim=True)).square().mean() + h.square().mean() + decay
+
+
+def test_step_lr_per_member(tmp_path):
+    trap = Trap(tmp_path, Regression, lambda k: drawn(k, x=(6, 5)))
+    sizes, gammas = [1, 2, 3], [0.5, 0.1, 0.9]
+    steps = [f"step(step_size={s},gamma={g})" for s, g in zip(sizes, gammas, strict=True)]
+    results = trap.run([{"schedule": text} for text in steps])
+    for k, result in enumerate(results):
+
+        def follow(optimizer, k=k):
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, sizes[k], gammas[k])
+            return lambda loss: schedule.step()
+
+        compare(result, trap.eager(k, follow=follow), f"member {k}")
+
+
+def test_mean_reduced_regularisers(tmp_path):
+    """Means over a member's weights and activations, not over all members'."""
+    trap = Trap(tmp_path, Regression, lambda k: drawn(k, x=(6, 5)))
+    trap.check(trap.run())
+
+
+class Counting(nn.Module):
+    """BatchNorm, and what one with momentum=None keeps: torch cannot export
+    the latter, which counts in Python."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv1d(2, 4, 3), nn.BatchNorm1d(4)
+        self.register_buffer("all_time", torch.zeros(4))
+
+    def forward(self, x):
+        h = self.norm(self.conv(x).sigmoid())
+        with torch.no_grad():
+            share = 1 / self.norm.num_batches_tracked.to(h.dtype)
+            self.all_time.lerp_(h.square().mean((0, 2)), share)
+        return (h.square().sin() * self.all_time[:, None]).mean()
+
+
+def test_batch_norm_counters(tmp_path):
+    """Batches are counted per member, and so is the average over all time."""
+    trap = Trap(tmp_path, Counting, lambda k: drawn(k, x=(3, 2, 6)))
+    for k, weights in enumerate(trap.weights):
+        weights["norm.num_batches_tracked"] = torch.tensor(4 * k)
+    results = trap.run()
+    trap.check(results)
+    for k, result in enumerate(results):
+        assert result.state["norm.num_batches_tracked"] == 4 * k + STEPS
+
+
+def test_batch_norm_of_one_sample(tmp_path):
+    trap = Trap(tmp_path, Counting, lambda k: drawn(k, x=(1, 2, 5)))
+    trap.check(trap.run())
+
+
+class Mask(nn.Module):
+    """The loss is a number that tells which elements stayed."""
+
+    def __init__(self):
+        super().__init__()
+        self.one = nn.Parameter(torch.ones(()))
+
+    def forward(self, x):
+        places = 2.0 ** torch.arange(24, dtype=x.dtype)
+        return (F.dropout(x * self.one, 0.5, self.training) * places).sum()
+
+
+def test_dropout_reproducibility(tmp_path):
+    """The same masks alone and in any place of any array."""
+    ones = {"x": torch.ones(24, dtype=F64)}
+    inputs = save(tmp_path / "x.safetensors", ones)
+    export(Mask().to(F64).train(), ones, tmp_path / "m.pt2")
+
+    def losses(name, seeds):
+        entries = members_file(tmp_path / f"{name}.yaml", [{"seed": s} for s in seeds])
+        runs = run_members(
+            tmp_path / "m.pt2", inputs, STEPS, "sgd", {"lr": 0}, tmp_path / name, members=entries
+        )
+        return [run.losses for run in runs]
+
+    solo = run_step(
+        tmp_path / "m.pt2", inputs, STEPS, "sgd", {"lr": 0}, tmp_path / "solo", seed=5
+    ).losses
+    assert len(set(solo)) == STEPS
+    assert losses("two", [5, 1])[0] == solo
+    five = losses("five", [8, 2, 1, 7, 5])
+    assert five[4] == solo and five[0] != solo
+
+
+class Downsampled(nn.Module):
+    """A projection used twice; two layers with one weight and two biases."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(4, 4, 3, padding=1), nn.Conv2d(4, 4, 3, padding=1)
+        self.second.weight = self.first.weight
+        self.down = nn.Conv2d(4, 4, 1)
+
+    def forward(self, x):
+        for conv in (self.first, self.second):
+            x = F.avg_pool2d(torch.tanh(conv(x)) + self.down(x), 2)
+        return x.square().mean()
+
+
+def test_shared_downsample_weights(tmp_path):
+    trap = Trap(tmp_path, Downsampled, lambda k: drawn(k, x=(2, 4, 8, 8)))
+    results = trap.run()
+    for k, result in enumerate(results):
+        result.grads.pop("second.weight", None)
+        compare(result, trap.eager(k), f"member {k}")
+        assert torch.equal(result.state["first.weight"], result.state["second.weight"])
+    assert not torch.equal(results[0].state["down.weight"], results[1].state["down.weight"])
+
+
+def test_global_norm_clipping_across_members(tmp_path):
+    """Huge gradients of one member clip nobody else."""
+
+    def draw(k):
+        return {"x": drawn(k, x=(6, 5))["x"] * (1e4 if k == 1 else 1)}
+
+    trap = Trap(tmp_path, Regression, draw)
+    trap.check(trap.run(values={"clip_norm": 0.5}), clip=clip_norm(0.5))
+    quiet = Trap(tmp_path, Regression, lambda k: drawn(k, x=(6, 5)))
+    quiet.weights = trap.weights
+    loud, usual = (t.run(values={"clip_norm": 0.5}, name=n) for t, n in ((trap, "a"), (quiet, "b")))
+    assert all(loud[k].raw() == usual[k].raw() for k in (0, 2))
+    assert loud[1].raw() != usual[1].raw()
+
+
+class Classes(nn.Module):
+    def __init__(self, smoothing=0.0, reduction="mean"):
+        super().__init__()
+        self.fc, self.smoothing, self.reduction = nn.Linear(4, 5), smoothing, reduction
+        self.register_buffer("weight", torch.tensor([1.0, 0.5, 2.0, 0.1, 3.0]))
+
+    def loss(self, scores, y):
+        return F.cross_entropy(scores, y, label_smoothing=self.smoothing)
+
+    def forward(self, x, y):
+        return self.loss(self.fc(x), y)
+
+
+def labelled(k, rows=8):
+    """Members leave out different numbers of rows."""
+    tensors = drawn(k, x=(rows, 4), y=((rows,), 5))
+    tensors["y"][: 2 * k + 1] = -100
+    return tensors
+
+
+def test_mean_reduced_losses_with_ignore_index(tmp_path):
+    """Each mean is over the rows that count for that member."""
+    trap = Trap(tmp_path, Classes, labelled)
+    trap.check(trap.run())
+
+
+def test_a_member_whose_rows_are_all_left_out(tmp_path):
+    def draw(k):
+        tensors = labelled(k)
+        return tensors | {"y": torch.full((8,), -100)} if k == 1 else tensors
+
+    trap = Trap(tmp_path, Classes, draw)
+    results = trap.run()
+    assert results[1].losses == [None] * STEPS
+    for k in (0, 2):
+        compare(results[k], trap.eager(k), f"member {k}")
+
+
+class Weighted(Classes):
+    def loss(self, scores, y):
+        return F.cross_entropy(scores, y, self.weight, label_smoothing=self.smoothing)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_weighted_cross_entropy(tmp_path, smoothing):
+    """Classes weigh differently in every member."""
+    trap = Trap(tmp_path, lambda: Weighted(smoothing), labelled)
+    for k, weights in enumerate(trap.weights):
+        weights["weight"] = weights["weight"] * torch.linspace(1, 1 + k, 5, dtype=F64)
+    trap.check(trap.run())
+
+
+@pytest.mark.parametrize("kind", [Classes, Weighted])
+def test_label_smoothing_per_member(tmp_path, kind):
+    """The file's own, none and another; only the last two are set."""
+    trap = Trap(tmp_path, lambda: kind(0.1), labelled)
+    values = [0.1, 0.0, 0.35]
+    results = trap.run([{}, {"label_smoothing": 0.0}, {"label_smoothing": 0.35}])
+    for k, result in enumerate(results):
+        trap.module.smoothing = values[k]
+        compare(result, trap.eager(k), f"member {k}")
