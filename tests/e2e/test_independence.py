@@ -36,10 +36,11 @@ BATCH = 8
 def zoo_case(folder, row, dtype):
     name, lr, sizes = ZOO[row]
     twin = moved(models.make(name, DTYPES[dtype], **sizes))
+    adamw = {"optimizer": "adamw", "values": {}} if row in SMALL and dtype == "f64" else {}
     return ArrayCase(
         folder, model_text(name, sizes), dtype,
         lambda k: models.batch(name, DTYPES[dtype], seed=k, size=BATCH, **sizes),
-        lambda k: perturbed(twin, k), lr=lr, drops=bool(sizes.get("dropout")),
+        lambda k: perturbed(twin, k), lr=lr, drops=bool(sizes.get("dropout")), **adamw,
     )  # fmt: skip
 
 

@@ -99,7 +99,7 @@ def test_each_member_has_a_grad_scaler_of_its_own(tmp_path, clip):
         assert run.rest["counter/update"] == STEPS - eager.skipped
         got = Run(run.losses, {"none": torch.ones(1)}, run.state)
         eager.run.grads = got.grads
-        lines = differences(got, eager.run, [eager.run], 1e-5, 1e-5, 0.0)
+        lines = differences(got, eager.run, [eager.run], 1e-4, 1e-4, 0.0)
         assert not lines, f"member {k}:\n" + "\n".join(lines)
 
 

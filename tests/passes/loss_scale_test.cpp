@@ -16,7 +16,7 @@ const std::string kModel = R"(
   input %0 "x" f32[3]
   %1: f32[3] = read "w" @"fc"
   %2: f32[3] = mul(%0, %1) @"fc"
-  assign "mean" %2 @"fc"
+  assign "mean" (%2) @"fc"
   %3: f32[] = sum(%2) {dims=[0], keep_dims=false} @"fc"
   output "loss" %3
 )";
