@@ -12,10 +12,12 @@ import torch
 from array_case import members_file, perturbed
 from braid_run import run_members, run_step, save
 from exporting import export
+from job_run import train as train_job
 from measure import Run, clip_norm, differences, train
 from test_initialisers import NAMED
 from torch import nn
 from torch.nn import functional as F
+from train_jobs import BASE, write_table
 
 STEPS = 5
 RATES = [0.1, 0.03, 0.2]
@@ -344,3 +346,64 @@ def test_label_smoothing_per_member(tmp_path, kind):
     for k, result in enumerate(results):
         trap.module.smoothing = values[k]
         compare(result, trap.eager(k), f"member {k}")
+
+
+def test_label_smoothing_of_a_job_is_a_value(tmp_path):
+    """So that jobs that differ in nothing else may be one array."""
+    write_table(tmp_path / "table.csv")
+    job = BASE | {"loss": "cross_entropy(label_smoothing=0.2)", "checkpoint": {"every": 1}}
+    state = train_job(tmp_path, job).state("state")
+    assert state["hyper/loss.label_smoothing"] == 0.2
+
+
+class StochasticDepth(nn.Module):
+    """As torchvision writes it."""
+
+    def __init__(self, rate, mode):
+        super().__init__()
+        self.stays, self.by_row = 1 - rate, mode == "row"
+
+    def forward(self, x):
+        shape = [x.shape[0] if self.by_row else 1] + [1] * (x.dim() - 1)
+        return x * x.new_empty(shape).bernoulli_(self.stays).div_(self.stays)
+
+
+class EveryKind(nn.Module):
+    """All that drops, at one rate."""
+
+    def __init__(self, rate):
+        super().__init__()
+        self.conv, self.rate = nn.Conv2d(3, 6, 3), rate
+        self.plain, self.maps = nn.Dropout(rate), nn.Dropout2d(rate)
+        self.alpha, self.alpha_maps = nn.AlphaDropout(rate), nn.FeatureAlphaDropout(rate)
+        self.lstm = nn.LSTM(6, 6, 2, dropout=rate, batch_first=True)
+        self.gru = nn.GRU(6, 6, 2, dropout=rate)
+        self.weighed = nn.MultiheadAttention(6, 2, dropout=rate, batch_first=True)
+        self.depth = StochasticDepth(rate, "row")
+        self.whole = StochasticDepth(rate, "batch")
+
+    def forward(self, x):
+        h = self.alpha_maps(self.maps(self.conv(x)))
+        h = self.alpha(h.flatten(2).transpose(1, 2))
+        h = h + self.depth(self.gru(self.lstm(self.plain(h))[0])[0])
+        h = h + self.whole(self.weighed(h, h, h)[0])
+        return F.scaled_dot_product_attention(h, h, h, dropout_p=self.rate).square().mean()
+
+
+def test_dropout_of_every_kind_per_member(tmp_path):
+    """A member that sets its dropout is as a module made with that rate."""
+    inputs = save(tmp_path / "x.safetensors", drawn(0, x=(4, 3, 5, 5)))
+    solos = []
+    for rate in (0.3, 0.5):
+        torch.manual_seed(3)
+        file = tmp_path / f"{rate}.pt2"
+        export(EveryKind(rate).to(F64).train(), drawn(0, x=(4, 3, 5, 5)), file)
+        solos.append(run_step(file, inputs, STEPS, "sgd", {}, tmp_path / f"{rate}", seed=2))
+    entries = [{"seed": 2}, {"seed": 2, "dropout": 0.5}]
+    results = run_members(
+        tmp_path / "0.3.pt2", inputs, STEPS, "sgd", {}, tmp_path / "array",
+        members=members_file(tmp_path / "m.yaml", entries),
+    )  # fmt: skip
+    for solo, result in zip(solos, results, strict=True):
+        compare(result, Run(solo.losses, solo.grads, solo.state), solo.folder)
+    assert solos[0].losses != solos[1].losses
