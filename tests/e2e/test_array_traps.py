@@ -323,6 +323,29 @@ def test_a_member_whose_rows_are_all_left_out(tmp_path):
         compare(results[k], trap.eager(k), f"member {k}")
 
 
+class Coins(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 1)
+
+    def forward(self, x):
+        p = torch.sigmoid(self.fc(x))
+        return F.binary_cross_entropy(p, (x[:, :1] > 0).to(x.dtype))
+
+
+def test_a_probability_that_is_nan_stops_nobody(tmp_path):
+    """PyTorch raises where one is; the other members go on."""
+
+    def draw(k):
+        return {"x": drawn(k, x=(8, 4))["x"] * (float("nan") if k == 1 else 1)}
+
+    trap = Trap(tmp_path, Coins, draw)
+    results = trap.run()
+    assert results[1].losses == [None] * STEPS
+    for k in (0, 2):
+        compare(results[k], trap.eager(k), f"member {k}")
+
+
 class Weighted(Classes):
     def loss(self, scores, y):
         return F.cross_entropy(scores, y, self.weight, label_smoothing=self.smoothing)
