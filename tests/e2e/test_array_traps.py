@@ -4,83 +4,17 @@ An exported module is trained as an array whose members have weights, batches
 and rates of their own; every member must be what plain PyTorch makes of it.
 """
 
-import copy
-
 import models
 import pytest
 import torch
-from array_case import members_file, perturbed
+from array_case import members_file
+from array_trap import F64, STEPS, Trap, compare, drawn
 from braid_run import run_members, run_step, save
 from exporting import export
-from job_run import train as train_job
-from measure import Run, clip_norm, differences, train
+from measure import Run, clip_norm
 from test_initialisers import NAMED
 from torch import nn
 from torch.nn import functional as F
-from train_jobs import BASE, write_table
-
-STEPS = 5
-RATES = [0.1, 0.03, 0.2]
-F64 = torch.float64
-
-
-class Trap:
-    """A module, its file, and members k = 0, 1, 2 of it."""
-
-    def __init__(self, folder, module, draw, rates=RATES):
-        torch.manual_seed(3)
-        self.folder, self.draw, self.rates = folder, draw, rates
-        self.module = module().to(F64).train()
-        self.file = folder / "module.pt2"
-        export(self.module, draw(0), self.file)
-        self.weights = [perturbed(self.module, k) for k in range(len(rates))]
-
-    def entries(self):
-        made = []
-        for k, lr in enumerate(self.rates):
-            init = save(self.folder / f"init{k}.safetensors", self.weights[k])
-            inputs = save(self.folder / f"x{k}.safetensors", self.draw(k))
-            made.append({"lr": lr, "seed": k, "init": str(init), "inputs": str(inputs)})
-        return made
-
-    def run(self, own=(), values=None, steps=STEPS, name="out"):
-        """Results by member; `own` are further keys of each."""
-        entries = self.entries()
-        for entry, more in zip(entries, own, strict=False):
-            entry |= more
-        return run_members(
-            self.file, None, steps, "sgd", values or {}, self.folder / name,
-            members=members_file(self.folder / f"{name}.yaml", entries), threads=1,
-        )  # fmt: skip
-
-    def eager(self, k, **options):
-        module = copy.deepcopy(self.module)
-        module.load_state_dict(self.weights[k])
-        return train(
-            module, self.draw(k), lambda p: torch.optim.SGD(p, self.rates[k]), STEPS, **options
-        )
-
-    def check(self, results, **options):
-        for k, result in enumerate(results):
-            compare(result, self.eager(k, **options), f"member {k}")
-
-
-def compare(result, expected, what):
-    got = Run(result.losses, result.grads, result.state)
-    lines = differences(got, expected, [expected], 1e-9, 1e-9, 0.0)
-    assert not lines, f"{what}:\n" + "\n".join(lines)
-
-
-def drawn(k, **shapes):
-    """Tensors of a batch of member k: a shape, or (shape, classes)."""
-    generator = torch.Generator().manual_seed(50 + k)
-    tensors = {}
-    for name, shape in shapes.items():
-        if isinstance(shape[0], tuple):
-            tensors[name] = torch.randint(shape[1], shape[0], generator=generator)
-        else:
-            tensors[name] = torch.randn(shape, generator=generator, dtype=F64)
-    return tensors
 
 
 class Words(nn.Module):
@@ -283,100 +217,6 @@ def test_global_norm_clipping_across_members(tmp_path):
     loud, usual = (t.run(values={"clip_norm": 0.5}, name=n) for t, n in ((trap, "a"), (quiet, "b")))
     assert all(loud[k].raw() == usual[k].raw() for k in (0, 2))
     assert loud[1].raw() != usual[1].raw()
-
-
-class Classes(nn.Module):
-    def __init__(self, smoothing=0.0, reduction="mean"):
-        super().__init__()
-        self.fc, self.smoothing, self.reduction = nn.Linear(4, 5), smoothing, reduction
-        self.register_buffer("weight", torch.tensor([1.0, 0.5, 2.0, 0.1, 3.0]))
-
-    def loss(self, scores, y):
-        return F.cross_entropy(scores, y, label_smoothing=self.smoothing)
-
-    def forward(self, x, y):
-        return self.loss(self.fc(x), y)
-
-
-def labelled(k, rows=8):
-    """Members leave out different numbers of rows."""
-    tensors = drawn(k, x=(rows, 4), y=((rows,), 5))
-    tensors["y"][: 2 * k + 1] = -100
-    return tensors
-
-
-def test_mean_reduced_losses_with_ignore_index(tmp_path):
-    """Each mean is over the rows that count for that member."""
-    trap = Trap(tmp_path, Classes, labelled)
-    trap.check(trap.run())
-
-
-def test_a_member_whose_rows_are_all_left_out(tmp_path):
-    def draw(k):
-        tensors = labelled(k)
-        return tensors | {"y": torch.full((8,), -100)} if k == 1 else tensors
-
-    trap = Trap(tmp_path, Classes, draw)
-    results = trap.run()
-    assert results[1].losses == [None] * STEPS
-    for k in (0, 2):
-        compare(results[k], trap.eager(k), f"member {k}")
-
-
-class Coins(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(4, 1)
-
-    def forward(self, x):
-        p = torch.sigmoid(self.fc(x))
-        return F.binary_cross_entropy(p, (x[:, :1] > 0).to(x.dtype))
-
-
-def test_a_probability_that_is_nan_stops_nobody(tmp_path):
-    """PyTorch raises where one is; the other members go on."""
-
-    def draw(k):
-        return {"x": drawn(k, x=(8, 4))["x"] * (float("nan") if k == 1 else 1)}
-
-    trap = Trap(tmp_path, Coins, draw)
-    results = trap.run()
-    assert results[1].losses == [None] * STEPS
-    for k in (0, 2):
-        compare(results[k], trap.eager(k), f"member {k}")
-
-
-class Weighted(Classes):
-    def loss(self, scores, y):
-        return F.cross_entropy(scores, y, self.weight, label_smoothing=self.smoothing)
-
-
-@pytest.mark.parametrize("smoothing", [0.0, 0.2])
-def test_weighted_cross_entropy(tmp_path, smoothing):
-    """Classes weigh differently in every member."""
-    trap = Trap(tmp_path, lambda: Weighted(smoothing), labelled)
-    for k, weights in enumerate(trap.weights):
-        weights["weight"] = weights["weight"] * torch.linspace(1, 1 + k, 5, dtype=F64)
-    trap.check(trap.run())
-
-
-@pytest.mark.parametrize("kind", [Classes, Weighted])
-def test_label_smoothing_per_member(tmp_path, kind):
-    """The file's own, none and another; only the last two are set."""
-    trap = Trap(tmp_path, lambda: kind(0.1), labelled)
-    values = [0.1, 0.0, 0.35]
-    results = trap.run([{}, {"label_smoothing": 0.0}, {"label_smoothing": 0.35}])
-    for k, result in enumerate(results):
-        trap.module.smoothing = values[k]
-        compare(result, trap.eager(k), f"member {k}")
-
-
-def test_label_smoothing_of_a_job_is_a_value(tmp_path):
-    """So that jobs that differ in nothing else may be one array."""
-    write_table(tmp_path / "table.csv")
-    job = BASE | {"loss": "cross_entropy(label_smoothing=0.2)", "checkpoint": {"every": 1}}
-    state = train_job(tmp_path, job).state("state")
-    assert state["hyper/loss.label_smoothing"] == 0.2
 
 
 class StochasticDepth(nn.Module):
