@@ -40,10 +40,10 @@ def optimizer(kind, lr):
     return values, lambda p: torch.optim.AdamW(p, lr=lr, weight_decay=0.05)
 
 
-def build(name, dtype):
+def build(name, dtype, table=MODULES):
     """The module and its batch; skips where its library is missing."""
     try:
-        return MODULES[name].module(dtype), MODULES[name].tensors(dtype)
+        return table[name].module(dtype), table[name].tensors(dtype)
     except ModuleNotFoundError as error:
         if error.name not in LIBRARIES:
             raise

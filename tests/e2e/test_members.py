@@ -1,15 +1,16 @@
-"""Arrays of members equal their solo runs; none disturbs another."""
+"""Members of arrays: shared batches, own values, none disturbs another.
 
-import json
+That they equal their solo runs is in test_independence.py.
+"""
 
 import models
 import pytest
 import torch
+from array_case import members_file
 from braid_run import model_text, run_members, run_step, save
-from measure import Run, differences, nudged
+from measure import Run, differences
 
 STEPS = 5
-COUNTS = [1, 2, 3, 5]
 SIZES = {
     "mlp": {"hidden": 24, "layers": 2, "classes": 5, "dropout": 0.1},
     "lenet": {"classes": 6, "dropout": 0.1},
@@ -21,12 +22,6 @@ SHAPES = {
     "lenet": {"channels": 1, "side": 16},
     "resblock": {"side": 8},
     "transformer": {"length": 10},
-}
-DTYPES = {"f64": torch.float64, "f32": torch.float32}
-TOLERANCE = {"f64": 1e-9, "f32": 1e-5}
-BASE = {
-    "f64": ("adamw", {"lr": 1e-2}),
-    "f32": ("sgd", {"lr": 1e-2, "momentum": 0.9}),
 }
 LR = [1e-2, 3e-3, 2e-2, 5e-3, 1e-3]
 WEIGHT_DECAY = [0.0, 0.1, 0.01, 0.2, 0.05]
@@ -47,103 +42,8 @@ def member(k):
     }
 
 
-def yaml_of(folder, entries):
-    path = folder / "members.yaml"
-    path.write_text("".join(f"- {json.dumps(entry)}\n" for entry in entries))
-    return path
-
-
 def as_run(result):
     return Run(result.losses, result.grads, result.state)
-
-
-class Solos:
-    """Solo runs of the members of one model, made when first asked for."""
-
-    def __init__(self, folder, name, dtype):
-        self.folder, self.name, self.dtype = folder, name, dtype
-        self.optimizer, self.values = BASE[dtype]
-        self.runs = {}
-
-    def inputs(self, k):
-        sizes = SIZES[self.name] | SHAPES[self.name]
-        tensors = models.batch(self.name, DTYPES[self.dtype], seed=k, size=6, **sizes)
-        return tensors
-
-    def init(self, k):
-        """float32 members begin with files, so that they can be nudged."""
-        sizes = SIZES[self.name] | SHAPES[self.name]
-        return models.make(self.name, DTYPES[self.dtype], seed=k, **sizes).state_dict()
-
-    def files(self, k, nudge=None):
-        """Files of member k by option, with contents moved by 8 ulp if wanted."""
-        tensors = {"inputs": self.inputs(k)}
-        if self.dtype == "f32":
-            tensors["init"] = self.init(k)
-        paths = {}
-        for kind, file in tensors.items():
-            if nudge is not None:
-                generator = torch.Generator().manual_seed(nudge)
-                file = {name: nudged(t, generator) for name, t in file.items()}
-            paths[kind] = save(self.folder / f"{kind}-{k}-{nudge}.safetensors", file)
-        return paths
-
-    def solo(self, k, nudge=None):
-        own = member(k)
-        files = self.files(k, nudge)
-        seed = own.pop("seed")
-        options = {"init": files["init"]} if "init" in files else {}
-        return as_run(
-            run_step(
-                text_of(self.name), files["inputs"], STEPS, self.optimizer,
-                self.values | own, self.folder / f"solo-{k}-{nudge}",
-                seed=seed, dtype=self.dtype, **options,
-            )
-        )  # fmt: skip
-
-    def expected(self, k):
-        if k not in self.runs:
-            nudges = [self.solo(k, n) for n in range(2)] if self.dtype == "f32" else []
-            self.runs[k] = (self.solo(k), nudges)
-        return self.runs[k]
-
-    def check(self, k, result):
-        expected, nudges = self.expected(k)
-        tolerance = TOLERANCE[self.dtype]
-        lines = differences(
-            as_run(result), expected, nudges or [expected], tolerance, tolerance, LR[k] * STEPS
-        )
-        assert not lines, f"member {k}:\n" + "\n".join(lines)
-
-
-@pytest.fixture(scope="module")
-def solos(tmp_path_factory):
-    made = {}
-
-    def get(name, dtype):
-        if (name, dtype) not in made:
-            made[name, dtype] = Solos(tmp_path_factory.mktemp("solos"), name, dtype)
-        return made[name, dtype]
-
-    return get
-
-
-@pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", SIZES)
-def test_members_equal_their_solo_runs(tmp_path, solos, name, dtype, count):
-    alone = solos(name, dtype)
-    entries = []
-    for k in range(count):
-        files = {kind: str(path) for kind, path in alone.files(k).items()}
-        entries.append(member(k) | files)
-    results = run_members(
-        text_of(name), None, STEPS, alone.optimizer, alone.values, tmp_path / "out",
-        members=yaml_of(tmp_path, entries), dtype=dtype,
-    )  # fmt: skip
-    assert len(results) == count
-    for k, result in enumerate(results):
-        alone.check(k, result)
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -153,7 +53,7 @@ def test_members_share_one_batch(tmp_path, name):
     entries = [member(k) for k in range(3)]
     results = run_members(
         text_of(name), inputs, STEPS, "adamw", {}, tmp_path / "out",
-        members=yaml_of(tmp_path, entries), dtype="f64",
+        members=members_file(tmp_path / "members.yaml", entries), dtype="f64",
     )  # fmt: skip
     for k, result in enumerate(results):
         own = member(k)
@@ -182,7 +82,7 @@ def test_a_broken_member_changes_no_bit_of_others(tmp_path, name, own_inputs):
             entry["inputs"] = str(save(tmp_path / f"x{k}.safetensors", batch))
         results[lr] = run_members(
             text_of(name), shared, STEPS, "sgd", {"momentum": 0.9}, tmp_path / f"out{lr}",
-            members=yaml_of(tmp_path, entries), dtype="f32",
+            members=members_file(tmp_path / "members.yaml", entries), dtype="f32",
         )  # fmt: skip
     healthy, broken = results.values()
     assert broken[1].losses[-1] is None and None not in healthy[1].losses
@@ -200,7 +100,7 @@ def test_what_one_member_turns_on_the_others_do_not_notice(tmp_path, own):
     base = {"lr": 0.1, "dampening": 0.1}
     results = run_members(
         "mlp", inputs, STEPS, "sgd", base, tmp_path / "out",
-        members=yaml_of(tmp_path, entries),
+        members=members_file(tmp_path / "members.yaml", entries),
     )  # fmt: skip
     for k, values in enumerate([own, {}]):
         solo = run_step(

@@ -125,13 +125,15 @@ TEST(OptimizerPass, EveryUpdateLooksAtTheGuards) {
   StepGraph step =
       step_of(with("adamw", {{"clip_norm", 2}, {"skip_nonfinite", 1}}));
   ValueId scale = node_of(step.graph, "clip_scale").outputs[0];
-  ValueId keep = node_of(step.graph, "is_finite").outputs[0];
+  ValueId keep = node_of(step.graph, "keeps").outputs[0];
+  EXPECT_EQ(node_of(step.graph, "keeps").inputs.at(0),
+            node_of(step.graph, "is_finite").outputs[0]);
   for (int i = 0; i < 2; ++i) {
     const Node& update = node_of(step.graph, "adamw_update", i);
     EXPECT_EQ(update.inputs.at(10), scale);
     EXPECT_EQ(update.inputs.at(11), keep);
   }
-  EXPECT_LT(id_of(step.graph, node_of(step.graph, "is_finite")),
+  EXPECT_LT(id_of(step.graph, node_of(step.graph, "keeps")),
             id_of(step.graph, node_of(step.graph, "adamw_update")));
 }
 

@@ -7,6 +7,7 @@
 #include "braid/base/text.h"
 #include "braid/graph/init.h"
 #include "braid/ops/update_kinds.h"
+#include "braid/passes/label_smoothing.h"
 #include "braid/passes/names.h"
 #include "braid/passes/option_range.h"
 
@@ -21,7 +22,13 @@ bool is_probability(const std::string& name) {
   return name == "dropout" || name.ends_with(".p");
 }
 
+bool is_smoothing(const std::string& name) {
+  return passes::is_label_smoothing(
+      {.name = passes::hyper_slot(name), .role = Role::kHyper});
+}
+
 passes::Range range_of(const std::string& name) {
+  if (is_smoothing(name)) return {.low = 0, .high = 1};
   if (is_probability(name)) return {.low = 0, .high = 1, .with_high = false};
   return passes::option_range(name);
 }
@@ -45,7 +52,9 @@ double read_number(const Setting& s) {
 }
 
 std::vector<std::string> number_names(const passes::Optimizer& optimizer) {
-  std::vector<std::string> names{"clip_norm", "clip_value", "ema_decay"};
+  std::vector<std::string> names{
+      "clip_norm",     "clip_value",     "ema_decay",      "loss_scale",
+      "growth_factor", "backoff_factor", "growth_interval"};
   for (const auto& [name, unused] : optimizer.hyper) names.push_back(name);
   return names;
 }
@@ -62,13 +71,15 @@ std::vector<std::string> switch_names(const passes::Optimizer& optimizer) {
 std::vector<std::string> names_of(const Graph& forward) {
   std::vector<std::string> names;
   size_t prefix = passes::hyper_slot("").size();
-  bool any_dropout = false;
+  bool any_dropout = false, any_smoothing = false;
   for (const Slot& slot : forward.slots()) {
     if (slot.role != Role::kHyper || slot.name.size() <= prefix) continue;
     names.push_back(slot.name.substr(prefix));
     any_dropout = any_dropout || is_probability(names.back());
+    any_smoothing = any_smoothing || is_smoothing(names.back());
   }
   if (any_dropout) names.push_back("dropout");
+  if (any_smoothing) names.push_back("label_smoothing");
   return names;
 }
 

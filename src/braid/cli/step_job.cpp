@@ -12,6 +12,7 @@
 #include "braid/cli/plan_file.h"
 #include "braid/cli/settings.h"
 #include "braid/graph/text.h"
+#include "braid/passes/loss_scale.h"
 #include "braid/runtime/machine.h"
 #include "braid/train/model_file.h"
 
@@ -123,9 +124,24 @@ void share_with_array(passes::Optimizer& optimizer, const std::string& name,
     passes::set_option(optimizer, name, kInf);
   } else if (name == "ema_decay") {
     passes::set_option(optimizer, name, 0);
-  } else if (name == "skip_nonfinite" && value != 0) {
+  } else if (name == "skip_nonfinite") {
     passes::set_option(optimizer, name, 1);
+    optimizer.hyper.at(name) = 0;
+  } else if (passes::is_loss_scale_option(name)) {
+    passes::allow_loss_scale(optimizer);
   }
+}
+
+// A member that scales its loss while not all do skips its steps, and its
+// scale may be the usual one.
+void complete_scaling(JobMember& member) {
+  auto scales = [](const auto& v) {
+    return passes::is_loss_scale_option(v.first);
+  };
+  if (std::ranges::none_of(member.values, scales)) return;
+  member.values.insert(
+      member.values.begin(),
+      {{"loss_scale", passes::kUsualLossScale}, {"skip_nonfinite", 1}});
 }
 
 // A member may only turn on what the others do not notice.
@@ -196,6 +212,7 @@ std::vector<JobMember> read_values(const StepOptions& o, const Graph& forward,
     }
   }
   add_groups(o, known, optimizer);
+  bool all_scale = optimizer.scales_loss;
   std::vector<JobMember> members;
   for (const MemberEntry& entry : entries) {
     JobMember& member = members.emplace_back(base);
@@ -204,9 +221,9 @@ std::vector<JobMember> read_values(const StepOptions& o, const Graph& forward,
       double value = known.read(setting, member_keys());
       check_switch(known, setting);
       share_with_array(optimizer, setting.name, value);
-      if (setting.name == "skip_nonfinite") continue;
       member.values.emplace_back(setting.name, value);
     }
+    if (!all_scale) complete_scaling(member);
   }
   return members;
 }

@@ -55,13 +55,25 @@ Shape check_classes(const NodeView& v, bool probabilities) {
   return rows;
 }
 
-// Outputs loss, logsumexp[...] and what a mean divides by, per member.
-std::vector<ValueType> cross_entropy_shape(const NodeView& v) {
-  Shape rows = check_classes(v, true);
+// Label smoothing is an attribute, or an operand of one number per member.
+void check_smoothing(const NodeView& v) {
   double smoothing = v.attrs().number_or("label_smoothing", 0);
   if (smoothing < 0 || smoothing > 1) {
     v.fail("label smoothing {} is outside [0, 1]", smoothing);
   }
+  if (!v.has(3)) return;
+  if (smoothing != 0) v.fail("label smoothing is given twice");
+  int64_t sets = std::max<int64_t>(v.members(), 1);
+  if (v.dtype(3) != DType::kFloat64 || num_elements(v.shape(3)) != sets) {
+    v.fail("label smoothing is {} {}, expected {} numbers in f64",
+           dtype_name(v.dtype(3)), shape_text(v.shape(3)), sets);
+  }
+}
+
+// Outputs loss, logsumexp[...] and what a mean divides by, per member.
+std::vector<ValueType> cross_entropy_shape(const NodeView& v) {
+  Shape rows = check_classes(v, true);
+  check_smoothing(v);
   return {{v.dtype(0), loss_shape(v, rows)},
           {v.dtype(0), rows},
           {v.dtype(0), reduced_shape(v)}};
@@ -77,10 +89,19 @@ Var row_factor(VjpContext& c, int64_t rank) {
   return reshape(dy, shape);
 }
 
+// What smoothing leaves of a gradient of x's shape.
+Var times_kept(VjpContext& c, Var gradient) {
+  double constant = c.attrs().number_or("label_smoothing", 0);
+  if (!c.has(3)) return mul_scalar(gradient, 1 - constant);
+  Shape shape(static_cast<size_t>(gradient.rank()), 1);
+  shape[0] = c.in(3).numel();
+  Var kept = rsub_scalar(reshape(c.in(3), shape), 1.0);
+  return mul(gradient, cast(kept, gradient.dtype()));
+}
+
 // d loss / d probabilities = -w * log softmax, less what smoothing takes.
 Var target_gradient(VjpContext& c) {
   Var x = c.in(0);
-  double kept = 1 - c.attrs().number_or("label_smoothing", 0);
   Var surprise = sub(unsqueeze(c.out(1), -1), x);
   if (c.has(2)) {
     Shape shape = x.shape();
@@ -88,13 +109,14 @@ Var target_gradient(VjpContext& c) {
     if (c.in(2).rank() > 1) shape[0] = c.in(2).dim(0);
     surprise = mul(surprise, reshape(c.in(2), shape));
   }
-  return mul_scalar(mul(surprise, row_factor(c, x.rank())), kept);
+  return times_kept(c, mul(surprise, row_factor(c, x.rank())));
 }
 
 void cross_entropy_vjp(VjpContext& c) {
   if (c.needs(0)) {
     std::vector<Var> inputs{c.grad(0), c.in(0), c.in(1), c.out(1), c.out(2)};
-    if (c.has(2)) inputs.push_back(c.in(2));
+    if (c.has(2) || c.has(3)) inputs.push_back(c.in(2));
+    if (c.has(3)) inputs.push_back(c.in(3));
     c.give(0, apply("cross_entropy_loss_backward", inputs, c.attrs()));
   }
   if (c.needs(1)) c.give(1, target_gradient(c));
@@ -136,9 +158,10 @@ std::vector<ValueType> shape_like_second(const NodeView& v) {
 void add_class_losses(OpTable& table) {
   table.add({.name = "cross_entropy_loss",
              .summary = "logsumexp - logit of the target, per row, weighted "
-                        "by class and reduced; x[..., C], target[...]",
+                        "by class and reduced; x[..., C], target[...], "
+                        "weight[C], label smoothing",
              .min_inputs = 2,
-             .max_inputs = 3,
+             .max_inputs = 4,
              .shape = cross_entropy_shape,
              .vjp = cross_entropy_vjp,
              .array = array_members,
@@ -146,7 +169,7 @@ void add_class_losses(OpTable& table) {
   table.add({.name = "cross_entropy_loss_backward",
              .summary = "dy * (softmax - one_hot) / rows",
              .min_inputs = 5,
-             .max_inputs = 6,
+             .max_inputs = 7,
              .shape = shape_like_second,
              .in_place = {{0, 1}}});
   table.add({.name = "nll_loss",

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "braid/ops/families.h"
+#include "braid/ops/functions.h"
 #include "braid/ops/traits.h"
 #include "braid/ops/update_kinds.h"
 
@@ -102,6 +103,42 @@ void add_optimizer_ops(OpTable& table) {
   table.add({.name = "is_finite",
              .summary = "1 where x is finite, else 0",
              .shape = shape_like_first});
+  table.add({.name = "keeps",
+             .summary = "1 where finite, or where a member skips nothing",
+             .min_inputs = 2,
+             .max_inputs = 2,
+             .shape = shape_like_first,
+             .in_place = {{0, 0}}});
+  table.add({.name = "scale_gradient",
+             .summary = "x, whose gradient is dy * scale",
+             .min_inputs = 2,
+             .max_inputs = 2,
+             .shape = shape_like_first,
+             .vjp =
+                 [](VjpContext& c) {
+                   c.give(0, mul(c.grad(0), cast(c.in(1), c.in(0).dtype())));
+                 },
+             .array = array_pointwise,
+             .trait = "pointwise",
+             .view = [](const NodeView& v) -> std::optional<View> {
+               return View{v.value(0).strides, v.value(0).offset};
+             }});
+  table.add({.name = "unscale",
+             .summary = "x / scale, per member",
+             .min_inputs = 2,
+             .max_inputs = 2,
+             .shape = shape_like_first,
+             .in_place = {{0, 0}}});
+  // Inputs factor, count, finite, growth_factor, backoff_factor,
+  // growth_interval and loss_scale; of interval 0 the factor stays.
+  table.add({.name = "loss_scale_update",
+             .summary = "the next factor of a loss scale, and the steps since "
+                        "it changed",
+             .min_inputs = 7,
+             .max_inputs = 7,
+             .shape = [](const NodeView& v) -> std::vector<ValueType> {
+               return {v.type(0), v.type(1)};
+             }});
   // Members that were skipped keep their count.
   table.add({.name = "advance",
              .summary = "step + 1 where keep",

@@ -6,6 +6,7 @@
 #include "braid/graph/init.h"
 #include "braid/ops/functions.h"
 #include "braid/ops/update_kinds.h"
+#include "braid/passes/loss_scale.h"
 #include "braid/passes/member_values.h"
 #include "braid/passes/names.h"
 
@@ -67,8 +68,12 @@ class UpdateBuilder {
     if (optimizer_.plateau) add_plateau();
     std::string update_slot = scoped(kUpdateSlot, optimizer_.scope);
     Var updates = counter(update_slot);
+    SlotId mask = graph_.find_slot(kActiveSlot);
+    if (mask != kNone) active_ = read(graph_, mask);
+    if (optimizer_.scales_loss) unscale();
     guard();
-    mask();
+    // Members that pause keep everything.
+    if (active_) keep_ = keep_ ? mul(keep_, active_) : active_;
     for (auto [parameter, gradient] : step_.gradients) {
       graph_.continue_at(graph_.node(graph_.value(gradient).producer));
       graph_.set_phase(Phase::kUpdate);
@@ -93,7 +98,10 @@ class UpdateBuilder {
     assign(graph_.find_slot(name), apply("advance", {steps, active_}));
   }
 
+  // The slot may be the model's already.
   SlotId number_slot(std::string name, double value, Role role = Role::kHyper) {
+    SlotId known = graph_.find_slot(name);
+    if (known != kNone) return known;
     return graph_.add_slot({.name = std::move(name),
                             .dtype = DType::kFloat64,
                             .role = role,
@@ -198,6 +206,20 @@ class UpdateBuilder {
     return before;
   }
 
+  // What follows sees gradients of the loss itself.
+  void unscale() {
+    Var scale = loss_scale(graph_, optimizer_.scope);
+    for (auto& [parameter, gradient] : step_.gradients) {
+      graph_.continue_at(graph_.node(graph_.value(gradient).producer));
+      graph_.set_phase(Phase::kUpdate);
+      gradient = apply("unscale",
+                       {{&graph_, gradient}, for_parameter(scale, parameter)},
+                       member_attrs(parameter))
+                     .id;
+    }
+    leave_segments();
+  }
+
   // Clipping and skipping look at all gradients of a member before any
   // parameter changes.
   void guard() {
@@ -206,7 +228,12 @@ class UpdateBuilder {
     if (optimizer_.clip) {
       scale_ = apply("clip_scale", {total, hyper_.at("clip_norm")});
     }
-    if (optimizer_.skip_nonfinite) keep_ = apply("is_finite", {total});
+    if (!optimizer_.skip_nonfinite) return;
+    Var finite = apply("is_finite", {total});
+    keep_ = apply("keeps", {finite, hyper_.at("skip_nonfinite")});
+    if (optimizer_.scales_loss) {
+      advance_loss_scale(graph_, optimizer_.scope, finite, hyper_, active_);
+    }
   }
 
   // Squares of all gradients of a member: those of common parameters, and of
@@ -220,14 +247,6 @@ class UpdateBuilder {
       sum = sum ? add(sum, squares) : squares;
     }
     return sum_of_members(sums, members_);
-  }
-
-  // Members that pause keep everything.
-  void mask() {
-    SlotId slot = graph_.find_slot(kActiveSlot);
-    if (slot == kNone) return;
-    active_ = read(graph_, slot);
-    keep_ = keep_ ? mul(keep_, active_) : active_;
   }
 
   void update(SlotId parameter, Var gradient, Var updates) {
@@ -301,7 +320,7 @@ bool is_flag(const UpdateKind& kind, const std::string& name) {
 
 std::vector<std::string> known_options(const Optimizer& optimizer) {
   std::vector<std::string> known{"clip_norm", "clip_value", "ema_decay",
-                                 "skip_nonfinite"};
+                                 "skip_nonfinite", "loss_scale"};
   for (const auto& [flag, unused] : kind_of(optimizer.kind).flags) {
     known.push_back(flag);
   }
@@ -330,6 +349,9 @@ void set_option(Optimizer& optimizer, const std::string& name, double value) {
                : void(optimizer.flags.erase(name));
   } else if (name == "skip_nonfinite") {
     optimizer.skip_nonfinite = value != 0;
+    if (value != 0) optimizer.hyper[name] = value;
+  } else if (is_loss_scale_option(name)) {
+    set_loss_scale_option(optimizer, name, value);
   } else if (name == "clip_norm" || name == "clip_value" ||
              name == "ema_decay") {
     optimizer.hyper[name] = value;

@@ -30,7 +30,9 @@ struct Optimizer {
   bool clip_each = false;       // element by element: "clip_value"
   bool average = false;         // keeps averaged weights: "ema_decay"
   bool skip_nonfinite = false;  // a member with NaN or inf in its gradients
-                                // keeps its weights and their update's state
+                                // keeps its weights and their update's state,
+                                // if its "skip_nonfinite" is not 0
+  bool scales_loss = false;     // see loss_scale.h: "loss_scale"
   bool scheduled = false;       // rates come from schedules: "schedule/lr"
   bool plateau = false;         // one of them watches the loss
   std::string scope = {};       // its name where a model has several

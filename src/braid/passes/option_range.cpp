@@ -23,6 +23,11 @@ Range option_range(const std::string& name) {
   if (name == "clip_norm" || name == "clip_value") {
     return {.low = 0, .with_low = false};
   }
+  if (name == "loss_scale") return {.low = 0, .with_low = false};
+  if (name == "growth_factor") return {.low = 1};
+  if (name == "backoff_factor") {
+    return {.low = 0, .high = 1, .with_low = false};
+  }
   if (name == "dampening") return {};
   return {.low = 0};
 }

@@ -6,6 +6,7 @@
 #include "braid/base/text.h"
 #include "braid/graph/init.h"
 #include "braid/ops/named_losses.h"
+#include "braid/passes/label_smoothing.h"
 #include "braid/passes/names.h"
 #include "braid/passes/prune.h"
 #include "braid/train/job_loss.h"
@@ -229,8 +230,9 @@ Graph JobModel::build_phase(const JobPhase& phase, int64_t rows) const {
   return build_phase_graph(machine_.ops(), phase.loss, networks, types);
 }
 
-// What begins how, and what does not learn.
+// What begins how, what does not learn, and what members may vary.
 void JobModel::prepare(Graph& forward, const JobNetwork& learner) const {
+  forward = passes::free_label_smoothing(forward);
   for (const JobNetwork& network : networks_) {
     for (const config::Option& rule : network.config.init.rules) {
       passes::initialise(forward, network.prefix() + rule.name,

@@ -143,7 +143,7 @@ passes::Optimizer make(const JobConfig& job, const OptimizerConfig& config,
   if (job.clip.norm) set_option(optimizer, "clip_norm", *job.clip.norm);
   if (job.clip.value) set_option(optimizer, "clip_value", *job.clip.value);
   if (job.ema) set_option(optimizer, "ema_decay", *job.ema);
-  set_option(optimizer, "skip_nonfinite", job.on_nan == "skip");
+  if (job.on_nan == "skip") set_option(optimizer, "skip_nonfinite", 1);
   return optimizer;
 }
 

@@ -35,10 +35,8 @@ Ending ListRun::run_array(size_t number) {
   std::vector<RunMember> members;
   for (size_t i : numbers) {
     const std::string& name = folder_.jobs[i].name;
-    members.push_back({.name = name,
-                       .job = jobs_[i].get(),
-                       .out = out_ / name,
-                       .number = i});
+    members.push_back(
+        {.name = name, .job = jobs_[i].get(), .out = out_ / name, .number = i});
   }
   Run run(members, {.out = array_path(out_, number),
                     .stop = options_.stop,

@@ -10,6 +10,7 @@
 #include "braid/graph/text.h"
 #include "braid/models/models.h"
 #include "braid/passes/eval_form.h"
+#include "braid/passes/label_smoothing.h"
 #include "braid/passes/names.h"
 #include "braid/passes/prune.h"
 
@@ -216,10 +217,14 @@ Graph without_unused_inputs(const Graph& graph) {
 
 LoadedModel load_model(const runtime::Machine& machine, const std::string& text,
                        const ModelHints& hints) {
-  if (text.ends_with(".pt2")) return import_model(machine, text, hints);
-  LoadedModel model = load_with_outputs(machine, text, hints);
-  keep_outputs(text, model.graph, hints.outputs);
-  passes::prune(machine.ops(), model.graph);
+  bool is_exported = text.ends_with(".pt2");
+  LoadedModel model = is_exported ? import_model(machine, text, hints)
+                                  : load_with_outputs(machine, text, hints);
+  if (!is_exported) {
+    keep_outputs(text, model.graph, hints.outputs);
+    passes::prune(machine.ops(), model.graph);
+  }
+  model.graph = passes::free_label_smoothing(model.graph);
   return model;
 }
 

@@ -9,6 +9,7 @@
 #include "braid/passes/array.h"
 #include "braid/passes/guard_buffers.h"
 #include "braid/passes/layout.h"
+#include "braid/passes/loss_scale.h"
 #include "braid/passes/member_mask.h"
 #include "braid/passes/partial.h"
 #include "braid/passes/precision.h"
@@ -110,8 +111,13 @@ bool writes(const plan::Program& program, SlotId slot) {
 Graph prepared(const OpTable& ops, Graph forward, const ProgramSource& source,
                const ProgramOptions& options) {
   check_forward(forward);
-  if (source.optimizer.skip_nonfinite) {
-    forward = passes::guard_buffers(ops, forward);
+  const passes::Optimizer& optimizer = source.optimizer;
+  if (optimizer.skip_nonfinite) {
+    forward = passes::guard_buffers(
+        forward, optimizer.hyper.at("skip_nonfinite"), optimizer.scope);
+  }
+  if (optimizer.scales_loss) {
+    forward = passes::scale_loss(std::move(forward), optimizer);
   }
   passes::mark_segments(forward);
   check_pass(forward);

@@ -96,16 +96,15 @@ Json record_json(const RunRecord& r) {
 
 RunRecord read_record(const Json& json) {
   try {
-    return {
-        .step = json.at("step"),
-        .position = {json.at("epoch"), json.at("sample")},
-        .time_s = json.at("time_s"),
-        .loss_sums = read_sums(json.at("loss_sums")),
-        .loss_counts = json.at("loss_counts"),
-        .best = read_best(json.at("best")),
-        .early_stop = read_best(json.at("early_stop")),
-        .last_eval = json.at("last_eval"),
-        .evaluation = read_scalars(json.value("evaluation", Json::array()))};
+    return {.step = json.at("step"),
+            .position = {json.at("epoch"), json.at("sample")},
+            .time_s = json.at("time_s"),
+            .loss_sums = read_sums(json.at("loss_sums")),
+            .loss_counts = json.at("loss_counts"),
+            .best = read_best(json.at("best")),
+            .early_stop = read_best(json.at("early_stop")),
+            .last_eval = json.at("last_eval"),
+            .evaluation = read_scalars(json.at("evaluation"))};
   } catch (const Json::exception& error) {
     fail_world("[resume] the record of the run cannot be read: {}",
                error.what());

@@ -5,6 +5,7 @@
 
 #include "braid/base/error.h"
 #include "braid/base/text.h"
+#include "braid/passes/label_smoothing.h"
 #include "braid/passes/names.h"
 
 namespace braid::train {
@@ -37,6 +38,19 @@ ProgramOptions program_options(const TrainerOptions& options) {
           .fit_to_limit = options.fit_to_limit,
           .threads = options.threads,
           .capture = options.capture};
+}
+
+// Under which name a value of a layer is set for all layers at once.
+std::string common_name(const Slot& slot) {
+  if (passes::is_dropout_rate(slot)) return "dropout";
+  return passes::is_label_smoothing(slot) ? "label_smoothing" : "";
+}
+
+void write_number(runtime::State& state, SlotId slot, int64_t member,
+                  double value) {
+  std::vector<std::byte> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  state.write_member(slot, member, bytes);
 }
 
 }  // namespace
@@ -78,26 +92,20 @@ void Trainer::initialise(const std::vector<int64_t>& seeds) {
 }
 
 void Trainer::set_hyper(int64_t member, const std::string& name, double value) {
-  auto write = [&](SlotId slot) {
-    std::vector<std::byte> bytes(sizeof value);
-    std::memcpy(bytes.data(), &value, sizeof value);
-    state().write_member(slot, member, bytes);
-  };
   if (name == "momentum" && value != 0 && !options_.optimizer.has("momentum")) {
     fail_usage("[member] momentum {} needs an optimizer with momentum", value);
   }
-  SlotId slot = state().find(passes::hyper_slot(name), member);
-  if (slot != kNone) return write(slot);
   std::vector<std::string> known;
   bool found = false;
   for (size_t i = 0; i < state().slots().size(); ++i) {
-    const Slot& s = state().slots()[i];
-    if (s.role != Role::kHyper || !s.belongs_to(member)) continue;
-    known.push_back(s.name.substr(passes::hyper_slot("").size()));
-    if (!passes::is_dropout_rate(s)) continue;
-    known.push_back("dropout");
-    if (name != "dropout") continue;
-    write(static_cast<SlotId>(i));
+    const Slot& slot = state().slots()[i];
+    if (slot.role != Role::kHyper || !slot.belongs_to(member)) continue;
+    std::string own = slot.own_name();
+    known.push_back(own.substr(passes::hyper_slot("").size()));
+    std::string common = common_name(slot);
+    if (!common.empty()) known.push_back(common);
+    if (name != known.back() && own != passes::hyper_slot(name)) continue;
+    write_number(state(), static_cast<SlotId>(i), member, value);
     found = true;
   }
   if (found) return;

@@ -55,8 +55,8 @@ class Trainer {
   }
 
   // Sets a hyper-parameter of a member: "lr", or "dropout" for all its
-  // dropout layers. Unknown names are errors. With schedules, "lr" is the base
-  // that they start from.
+  // dropout layers, "label_smoothing" for all its losses. Unknown names are
+  // errors. With schedules, "lr" is the base that they start from.
   void set_hyper(int64_t member, const std::string& name, double value);
 
   const Graph& graph() const { return program().graph; }

@@ -146,6 +146,32 @@ void add_soft(std::vector<Row>& rows) {
   }
 }
 
+// Label smoothing as an operand, one number of each member.
+Row smoothed_row(const Case& c) {
+  Row row = class_row("cross_entropy_loss", c);
+  row.args.push_back(index({}, 5));
+  row.note += " smoothing as operand";
+  row.reference = [c](const Tensors& t) {
+    double smoothing = 0.2 * t[3].item<double>();
+    return at::cross_entropy_loss(t[0], t[1], fixed(t[2]), at::Reduction::Mean,
+                                  c.ignored, smoothing);
+  };
+  row.build = [c](const std::vector<Var>& v) {
+    Var smoothing = mul_scalar(cast(v[3], DType::kFloat64), 0.2);
+    return apply("cross_entropy_loss", {v[0], v[1], v[2], smoothing},
+                 {{"ignore_index", c.ignored}});
+  };
+  return row;
+}
+
+void add_smoothed(std::vector<Row>& rows) {
+  for (bool weighted : {false, true}) {
+    rows.push_back(smoothed_row({{6, 4}, index({6}, 4), weighted}));
+    rows.push_back(smoothed_row({{6, 4}, index({6}, 4), weighted, 0, 2}));
+    rows.push_back(smoothed_row({{6, 4}, positive({6, 4}), weighted}));
+  }
+}
+
 // Infinite and missing logits.
 void add_special(std::vector<Row>& rows) {
   for (double smoothing : {0.0, 0.1}) {
@@ -190,6 +216,7 @@ std::vector<Row> loss_rows() {
   add_hard(rows);
   add_ignored(rows);
   add_soft(rows);
+  add_smoothed(rows);
   add_special(rows);
   return rows;
 }

@@ -27,17 +27,19 @@ void dropout_rule(RuleContext& c) {
 }
 
 // Ones with this probability, else zeros. Stochastic depth divides by the
-// rate, so in eval form the rate itself switches it off. As the file holds
-// that division, no member can have another rate.
+// rate, so in eval form the rate itself switches it off.
 Var coins(RuleContext& c, double rate) {
   Var self = c.tensor("self");
-  if (!c.is_training()) {
+  if (!c.is_training() || rate <= 0 || rate >= 1) {
     return full(c.anchor(), self.shape(), rate, self.dtype());
   }
-  Var p = full(c.anchor(), {}, 1 - rate, DType::kFloat64);
+  Draw draw = models::draw(c.graph(), 1 - rate);
   Var ones = full(c.anchor(), self.shape(), 1, DType::kFloat32);
-  Var drawn = dropout(ones, models::draw_at(p));
-  return cast(ne_scalar(drawn, 0.0), self.dtype());
+  Var coin = cast(ne_scalar(dropout(ones, draw), 0.0), self.dtype());
+  // The file holds that division by its own rate. The coins of a member with
+  // another one are worth so much that their mean stays, and all is right.
+  Var worth = div(full_like(draw.p, {}, rate), rsub_scalar(draw.p, 1.0));
+  return mul(coin, cast(worth, self.dtype()));
 }
 
 void bernoulli_rule(RuleContext& c) {

@@ -12,8 +12,15 @@ bool reduces_by(const Bound& b, const char* how) {
   return b.attrs().text("reduction") == how;
 }
 
-double smoothing_of(const Bound& b) {
-  return b.attrs().number_or("label_smoothing", 0);
+// Label smoothing as [B or 1, 1, 1], from input `operand` or the attribute;
+// undefined where there is none.
+at::Tensor smoothing_of(const Bound& b, const at::Tensor& x, size_t operand) {
+  if (b.has(operand)) {
+    return b.in[operand].to(x.scalar_type()).reshape({-1, 1, 1});
+  }
+  double smoothing = b.attrs().number_or("label_smoothing", 0);
+  if (smoothing == 0) return {};
+  return at::full({1, 1, 1}, smoothing, x.options());
 }
 
 // [..., C] as [B, R, C]; sizes are spelled out because any may be 0.
@@ -78,11 +85,8 @@ at::Tensor log_total(const at::Tensor& x) {
 at::Tensor soft_targets(const Bound& b, const at::Tensor& x,
                         const at::Tensor& given, size_t weight) {
   at::Tensor t = as_rows(b, given);
-  double smoothing = smoothing_of(b);
-  if (smoothing > 0) {
-    double even = smoothing / static_cast<double>(x.size(2));
-    t = t * (1 - smoothing) + even;
-  }
+  at::Tensor smoothing = smoothing_of(b, x, weight + 1);
+  if (smoothing.defined()) t = t * (1 - smoothing) + smoothing / x.size(2);
   at::Tensor w = class_weights(b, x, weight);
   return w.defined() ? t * w : t;
 }
@@ -103,16 +107,22 @@ at::Tensor row_factor(const Bound& b, const at::Tensor& x,
   return reduces_by(b, "mean") ? dy / number.reshape({x.size(0), 1}) : dy;
 }
 
+// A member without smoothing has none of `even`, infinite or not.
+at::Tensor with_even(const at::Tensor& rows, const at::Tensor& even,
+                     const at::Tensor& smoothing) {
+  return at::where(smoothing.eq(0), rows,
+                   rows * (1 - smoothing) + even * smoothing);
+}
+
 at::Tensor hard_losses(const Bound& b, const at::Tensor& x,
                        const at::Tensor& total, const Targets& t) {
   at::Tensor rows =
       (total - x.gather(-1, t.index.unsqueeze(-1)).squeeze(-1)) * t.weight;
-  double smoothing = smoothing_of(b);
-  if (smoothing > 0) {
+  at::Tensor smoothing = smoothing_of(b, x, 3);
+  if (smoothing.defined()) {
     at::Tensor even = total.unsqueeze(-1) - x, w = class_weights(b, x, 2);
     if (w.defined()) even.mul_(w);
-    double share = smoothing / static_cast<double>(x.size(2));
-    rows = rows * (1 - smoothing) + even.sum({-1}) * share;
+    rows = with_even(rows, even.sum({-1}) / x.size(2), smoothing.squeeze(-1));
   }
   return rows.masked_fill_(t.ignored, 0);
 }
@@ -136,13 +146,13 @@ void cross_entropy(Bound& b) {
 // d row loss / dx for targets as indices; p = softmax, overwritten.
 at::Tensor hard_gradient(const Bound& b, const at::Tensor& x, at::Tensor p,
                          const Targets& t) {
-  double smoothing = smoothing_of(b), kept = 1 - smoothing;
-  at::Tensor weight = (t.weight * kept).unsqueeze(-1);
-  if (smoothing == 0) {
+  at::Tensor smoothing = smoothing_of(b, x, 6);
+  at::Tensor weight = t.weight.unsqueeze(-1);
+  if (!smoothing.defined()) {
     p.mul_(weight);
   } else {
-    double share = smoothing / static_cast<double>(x.size(2));
-    at::Tensor w = class_weights(b, x, 5);
+    weight = weight * (1 - smoothing);
+    at::Tensor share = smoothing / x.size(2), w = class_weights(b, x, 5);
     if (!w.defined()) w = at::ones({1, 1, x.size(2)}, x.options());
     p.mul_(weight + w.sum({-1}, true) * share).sub_(w * share);
   }

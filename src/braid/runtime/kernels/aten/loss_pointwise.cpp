@@ -1,6 +1,7 @@
 // Losses of single elements. Operands come in the type and shape of the
 // loss; a slope is a gradient with respect to one of them.
 #include <cmath>
+#include <limits>
 
 #include "braid/runtime/kernels/aten/bind.h"
 
@@ -69,8 +70,13 @@ at::Tensor huber_slope(const at::Tensor& dy, const Operands& o, const Attrs& a,
   return at::huber_loss_backward(dy, own, other, kEach, a.number("delta"));
 }
 
+// ATen refuses NaN as a probability, and so would stop all members for one:
+// elements with it are computed without and become NaN.
 at::Tensor bce(const Operands& o, const Attrs&) {
-  return at::binary_cross_entropy(o[0], o[1], operand(o, 2), kEach);
+  at::Tensor lost = o[0].isnan().logical_or_(o[1].isnan());
+  at::Tensor p = o[0].masked_fill(lost, 0.5), t = o[1].masked_fill(lost, 0.5);
+  return at::binary_cross_entropy(p, t, operand(o, 2), kEach)
+      .masked_fill_(lost, std::numeric_limits<double>::quiet_NaN());
 }
 
 at::Tensor bce_slope(const at::Tensor& dy, const Operands& o, const Attrs&,

@@ -2,6 +2,8 @@
 // Nothing here asks a device for a number, so all of it can be recorded.
 // Hyper-parameters are f64 [B]; `lift` brings them to the parameter's type and
 // rank.
+#include <limits>
+
 #include "braid/runtime/kernels/aten/bind.h"
 
 namespace braid::runtime {
@@ -56,6 +58,29 @@ void clip_scale(Bound& b) {
   b.out[0].copy_(scale.clamp_max(1.0));
 }
 
+void keeps(Bound& b) {
+  b.out[0].copy_(b.in[0].ne(0).logical_or_(b.in[1].eq(0)));
+}
+
+void unscale(Bound& b) {
+  b.out[0].copy_(b.in[0] / lift(b.in[1], b.in[0], b.members()));
+}
+
+// As torch.amp.GradScaler.update; no scale grows beyond f32.
+void loss_scale_update(Bound& b) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  at::Tensor factor = b.in[0], finite = b.in[2].ne(0), interval = b.in[5];
+  at::Tensor count = at::where(finite, b.in[1] + 1, 0);
+  at::Tensor grows = finite.logical_and(count.eq(interval));
+  at::Tensor larger = factor * b.in[3];
+  at::Tensor fits = (larger * b.in[6]).le(kMost);
+  at::Tensor next = at::where(grows.logical_and(fits), larger, factor);
+  next = at::where(finite, next, factor * b.in[4]);
+  at::Tensor moves = interval.ne(0);
+  b.out[0].copy_(at::where(moves, next, factor));
+  b.out[1].copy_(at::where(grows.logical_or_(moves.logical_not()), 0, count));
+}
+
 void advance(Bound& b) {
   at::Tensor next = b.in[0] + 1;
   b.out[0].copy_(b.has(1) ? at::where(b.in[1].ne(0), next, b.in[0]) : next);
@@ -73,6 +98,9 @@ void add_aten_optimizer(KernelTable& table, at::Device device) {
   add("sum_squares", sum_squares);
   add("clip_scale", clip_scale);
   add("is_finite", [](Bound& b) { b.out[0].copy_(b.in[0].isfinite()); });
+  add("keeps", keeps);
+  add("unscale", unscale);
+  add("loss_scale_update", loss_scale_update);
   add("advance", advance);
 }
 

@@ -9,15 +9,25 @@ namespace {
 
 struct Sizes {
   int64_t sets, rows, classes;
-  double smoothing;
-  int64_t ignored;  // a target that leaves its row out
+  double constant_smoothing;
+  const double* smoothings;  // [B], or null
+  int64_t ignored;           // a target that leaves its row out
+
+  template <class T>
+  T smoothing(int64_t set) const {
+    return static_cast<T>(smoothings ? smoothings[set] : constant_smoothing);
+  }
 };
 
-Sizes sizes_of(const Call& c, const Tensor& logits) {
+// Label smoothing may be input `operand`.
+Sizes sizes_of(const Call& c, const Tensor& logits, size_t operand) {
   int64_t sets = std::max<int64_t>(c.members(), 1);
   int64_t classes = logits.shape.back();
-  return {sets, logits.numel() / sets / std::max<int64_t>(classes, 1), classes,
+  return {sets,
+          logits.numel() / sets / std::max<int64_t>(classes, 1),
+          classes,
           c.attrs().number_or("label_smoothing", 0),
+          c.has(operand) ? c.in(operand).as<double>() : nullptr,
           c.attrs().integer_or("ignore_index", -100)};
 }
 
@@ -31,13 +41,12 @@ void check_target(int64_t target, const Sizes& s) {
 }
 
 template <class T>
-T row_loss(const T* x, int64_t target, const Sizes& s, T total) {
+T row_loss(const T* x, int64_t target, const Sizes& s, T total, T smoothing) {
   if (target == s.ignored) return T(0);
   T loss = total - x[target];
-  if (s.smoothing == 0) return loss;
+  if (smoothing == 0) return loss;
   T sum = 0;
   for (int64_t c = 0; c < s.classes; ++c) sum += x[c];
-  auto smoothing = static_cast<T>(s.smoothing);
   T even = total - sum / static_cast<T>(s.classes);
   return loss * (1 - smoothing) + even * smoothing;
 }
@@ -56,16 +65,17 @@ struct Forward {
   T *loss, *totals, *counts;
 };
 
-// Rows [begin, end) of all members' rows.
+// Rows [begin, end) of all members' rows, all of one member.
 template <class T>
 Share chunk_share(const Forward<T>& f, const Sizes& s, const LoopsOf<T>& loops,
                   int64_t begin, int64_t end) {
   loops.log_sum_exp(f.totals + begin, f.x + begin * s.classes, end - begin,
                     s.classes);
+  T smoothing = s.smoothing<T>(begin / s.rows);
   Share share{0, 0};
   for (int64_t i = begin; i < end; ++i) {
     share.sum += static_cast<double>(
-        row_loss(f.x + i * s.classes, f.target[i], s, f.totals[i]));
+        row_loss(f.x + i * s.classes, f.target[i], s, f.totals[i], smoothing));
     share.count += f.target[i] != s.ignored;
   }
   return share;
@@ -121,7 +131,7 @@ void backward_rows(const Backward<T>& b, const Sizes& s,
                    const LoopsOf<T>& loops, int64_t begin, int64_t end) {
   int64_t set = begin / s.rows, first = begin * s.classes;
   T factor = b.dy[set] / b.counts[set];
-  auto smoothing = static_cast<T>(s.smoothing);
+  T smoothing = s.smoothing<T>(set);
   loops.scaled_softmax(b.dx + first, b.x + first, b.totals + begin,
                        smoothing / static_cast<T>(s.classes), factor,
                        end - begin, s.classes);
@@ -160,7 +170,7 @@ bool is_plain(const Call& c, const Tensor& logits) {
   bool plain =
       c.out(0).contiguous() && logits.numel() > 0 &&
       (logits.dtype == DType::kFloat32 || logits.dtype == DType::kFloat64);
-  for (const Tensor& t : c.inputs) plain = plain && t.contiguous();
+  for (const Tensor& t : c.inputs) plain = plain && (!t || t.contiguous());
   return plain;
 }
 
@@ -168,10 +178,9 @@ template <class T>
 using Body = void (*)(const Call&, const Sizes&, const LoopsOf<T>&);
 
 template <class T>
-Run prepare(const Call& c, const Tensor& logits, Body<T> body,
+Run prepare(const Call& c, const Sizes& sizes, Body<T> body,
             const LoopsOf<T>& loops) {
-  return
-      [c, body, loops, sizes = sizes_of(c, logits)] { body(c, sizes, loops); };
+  return [c, body, loops, sizes] { body(c, sizes, loops); };
 }
 
 }  // namespace
@@ -182,9 +191,10 @@ void add_cpu_loss(KernelTable& table, const Loops& loops) {
               const Tensor& x = c.in(0);
               if (!is_plain(c, x) || !is_plain_mean(c, c.in(1), 2))
                 return general(c);
+              Sizes sizes = sizes_of(c, x, 3);
               return x.dtype == DType::kFloat64
-                         ? prepare(c, x, forward<double>, loops.f64)
-                         : prepare(c, x, forward<float>, loops.f32);
+                         ? prepare(c, sizes, forward<double>, loops.f64)
+                         : prepare(c, sizes, forward<float>, loops.f32);
             });
   table.add("cross_entropy_loss_backward",
             [loops,
@@ -192,9 +202,10 @@ void add_cpu_loss(KernelTable& table, const Loops& loops) {
               const Tensor& x = c.in(1);
               if (!is_plain(c, x) || !is_plain_mean(c, c.in(2), 5))
                 return general(c);
+              Sizes sizes = sizes_of(c, x, 6);
               return x.dtype == DType::kFloat64
-                         ? prepare(c, x, backward<double>, loops.f64)
-                         : prepare(c, x, backward<float>, loops.f32);
+                         ? prepare(c, sizes, backward<double>, loops.f64)
+                         : prepare(c, sizes, backward<float>, loops.f32);
             });
 }
 

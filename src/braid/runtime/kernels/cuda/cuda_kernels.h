@@ -76,6 +76,7 @@ struct CrossEntropy {
   const T* logits;
   const int64_t* target;  // [B * R]
   T smoothing;
+  const double* smoothings;  // [B] in place of it, or null
   int64_t ignored;
   int64_t members, rows, classes;
 };
@@ -89,6 +90,7 @@ struct CrossEntropyBackward {
   const T *dy, *logits, *total, *number;
   const int64_t* target;
   T smoothing;
+  const double* smoothings;  // [B] in place of it, or null
   int64_t ignored;
   int64_t members, rows, classes;
 };

@@ -12,14 +12,23 @@ __device__ bool is_class(int64_t target, int64_t classes) {
   return target >= 0 && target < classes;
 }
 
+// Of the member that a row belongs to; `c` of either pass.
+template <class T, class Pass>
+__device__ T smoothing_at(const Pass& c, int64_t row) {
+  return c.smoothings ? static_cast<T>(c.smoothings[row / c.rows])
+                      : c.smoothing;
+}
+
 template <class T>
-__device__ T row_loss(const CrossEntropy<T>& c, const T* logits, int64_t target,
+__device__ T row_loss(const CrossEntropy<T>& c, const T* logits, int64_t row,
                       T total, T sum) {
+  int64_t target = c.target[row];
   if (!is_class(target, c.classes)) return static_cast<T>(NAN);
   T loss = total - logits[target];
-  if (c.smoothing == 0) return loss;
+  T smoothing = smoothing_at<T>(c, row);
+  if (smoothing == 0) return loss;
   T mean = sum / static_cast<T>(c.classes);
-  return loss * (1 - c.smoothing) + (total - mean) * c.smoothing;
+  return loss * (1 - smoothing) + (total - mean) * smoothing;
 }
 
 template <class T>
@@ -43,7 +52,7 @@ __global__ void row_kernel(CrossEntropy<T> c) {
   T total = log(warp_sum(exps)) + most;
   if (lane != 0) return;
   c.total[row] = total;
-  c.row_loss[row] = row_loss(c, logits, c.target[row], total, sum);
+  c.row_loss[row] = row_loss(c, logits, row, total, sum);
 }
 
 template <class T>
@@ -72,9 +81,10 @@ __global__ void backward_kernel(CrossEntropyBackward<T> c, int64_t count) {
     c.dx[i] = 0;
     return;
   }
+  T smoothing = smoothing_at<T>(c, row);
   T gradient =
-      exp(c.logits[i] - c.total[row]) - c.smoothing / static_cast<T>(c.classes);
-  if (column == target) gradient -= 1 - c.smoothing;
+      exp(c.logits[i] - c.total[row]) - smoothing / static_cast<T>(c.classes);
+  if (column == target) gradient -= 1 - smoothing;
   if (!is_class(target, c.classes)) gradient = static_cast<T>(NAN);
   c.dx[i] = gradient * (c.dy[member] / c.number[member]);
 }
