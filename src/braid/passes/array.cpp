@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "braid/ops/functions.h"
+#include "braid/passes/array_lowering.h"
 #include "braid/passes/names.h"
 
 namespace braid::passes {
@@ -24,42 +25,60 @@ class ArrayBuilder {
 
  public:
   ArrayBuilder(const OpTable& ops, const Graph& one,
-               const ArrayOptions& options)
+               const ArrayOptions& options,
+               const std::vector<Lowering>& lowerings)
       : ops_(ops),
         one_(one),
         options_(options),
+        lowerings_(lowerings),
         graph_(ops),
         placed_(one.values().size()),
         leading_(one.values().size()),
         merged_(one.values().size()) {}
 
-  Graph build() {
+  ArrayResult build() {
     for (Slot slot : one_.slots()) {
       if (slot.role != Role::kConstant) slot.members = options_.members;
       graph_.add_slot(std::move(slot));
     }
     for (ValueId id : one_.inputs()) add_input(id);
-    for (const Node& node : one_.nodes()) add_node(node);
+    for (const Node& node : one_.nodes()) {
+      note_lowering(node);
+      add_node(node);
+    }
+    path_.clear();
     for (const Output& output : one_.outputs()) {
       graph_.add_output(output.name, leading(output.value).id);
     }
-    return std::move(graph_);
+    for (const Placed& placed : placed_) {
+      report_.layouts.push_back(placed.layout);
+    }
+    return {std::move(graph_), std::move(report_)};
   }
 
   int64_t members() const { return options_.members; }
   Graph& graph() { return graph_; }
   const Graph& one() const { return one_; }
   const Placed& placed(ValueId id) const { return at(placed_, id); }
+  Lowering lowering(const Node& node) const {
+    return at(lowerings_, id_of(node));
+  }
 
   Var leading(ValueId id) {
     Var& cached = at(leading_, id);
-    if (!cached) cached = make_leading(at(placed_, id));
+    if (!cached) {
+      if (placed(id).layout == Layout::kMerged) note_turn(id, Layout::kLeading);
+      cached = make_leading(at(placed_, id));
+    }
     return cached;
   }
 
   Var merged(ValueId id) {
     Var& cached = at(merged_, id);
-    if (!cached) cached = make_merged(id);
+    if (!cached) {
+      if (placed(id).layout != Layout::kMerged) note_turn(id, Layout::kMerged);
+      cached = make_merged(id);
+    }
     return cached;
   }
 
@@ -68,6 +87,11 @@ class ArrayBuilder {
   }
 
  private:
+  NodeId id_of(const Node& node) const {
+    return static_cast<NodeId>(&node - one_.nodes().data());
+  }
+  void note_lowering(const Node& node);
+  void note_turn(ValueId id, Layout to);
   void add_input(ValueId id);
   void add_node(const Node& node);
   Var make_leading(const Placed& from);
@@ -76,7 +100,10 @@ class ArrayBuilder {
   const OpTable& ops_;
   const Graph& one_;
   const ArrayOptions& options_;
+  const std::vector<Lowering>& lowerings_;
   Graph graph_;
+  ArrayReport report_;
+  std::string path_;  // of the node that is being added
   std::vector<Placed> placed_;
   std::vector<Var> leading_;
   std::vector<Var> merged_;
@@ -89,6 +116,7 @@ class NodeContext : public ArrayContext {
   int64_t members() const override { return builder_.members(); }
   Graph& graph() override { return builder_.graph(); }
   NodeView one() const override { return {builder_.one(), node_}; }
+  Lowering lowering() const override { return builder_.lowering(node_); }
   Layout layout(size_t i) const override {
     return builder_.placed(node_.inputs[i]).layout;
   }
@@ -103,6 +131,22 @@ class NodeContext : public ArrayContext {
   ArrayBuilder& builder_;
   const Node& node_;
 };
+
+void ArrayBuilder::note_lowering(const Node& node) {
+  path_ = node.path;
+  NodeView view(one_, node);
+  bool choice = !lowerings_of(view).empty();
+  report_.lowerings.push_back(choice ? std::optional(lowering(node))
+                                     : std::nullopt);
+  report_.dense.push_back(choice && node.attrs.integer("groups") == 1 &&
+                          placed(node.inputs[0]).layout == Layout::kShared);
+}
+
+void ArrayBuilder::note_turn(ValueId id, Layout to) {
+  const ValueType& type = one_.value(id).type;
+  int64_t bytes = members() * num_elements(type.shape) * item_bytes(type.dtype);
+  report_.turns.push_back({id, to, bytes, path_});
+}
 
 void ArrayBuilder::add_input(ValueId id) {
   const Value& value = one_.value(id);
@@ -177,7 +221,9 @@ Var ArrayBuilder::make_merged(ValueId id) {
 
 }  // namespace
 
-Graph array(const OpTable& ops, const Graph& one, const ArrayOptions& options) {
+ArrayResult array_with(const OpTable& ops, const Graph& one,
+                       const ArrayOptions& options,
+                       const std::vector<Lowering>& lowerings) {
   if (options.members < 1) {
     fail_usage("[array] needs at least one member, got {}", options.members);
   }
@@ -186,7 +232,16 @@ Graph array(const OpTable& ops, const Graph& one, const ArrayOptions& options) {
       fail_usage("[array] there is no input '{}' to share", name);
     }
   }
-  return ArrayBuilder(ops, one, options).build();
+  return ArrayBuilder(ops, one, options, lowerings).build();
+}
+
+ArrayResult array_reported(const OpTable& ops, const Graph& one,
+                           const ArrayOptions& options) {
+  return array_with(ops, one, options, choose_lowerings(ops, one, options));
+}
+
+Graph array(const OpTable& ops, const Graph& one, const ArrayOptions& options) {
+  return array_reported(ops, one, options).graph;
 }
 
 }  // namespace braid::passes

@@ -1,4 +1,5 @@
 #include "braid/runtime/kernels/aten/bind.h"
+#include "braid/runtime/kernels/aten/members.h"
 
 namespace braid::runtime {
 namespace {
@@ -163,8 +164,11 @@ void add_aten_norm(KernelTable& table, at::Device device) {
   auto add = [&](const char* op, Body body) {
     table.add(op, landing_kernel(device, {0}, std::move(body)));
   };
-  add("batch_norm", batch_norm);
-  add("batch_norm_backward", batch_norm_backward);
+  auto add_apart = [&](const char* op, Body body) {
+    table.add(op, each_member(device, landing_kernel(device, {0}, body)));
+  };
+  add_apart("batch_norm", batch_norm);
+  add_apart("batch_norm_backward", batch_norm_backward);
   add("layer_norm", layer_norm);
   add("layer_norm_backward", layer_norm_backward);
   add("group_norm", group_norm);
