@@ -82,7 +82,7 @@ class Chooser {
       std::vector<bool> choice;
       for (Kind& kind : kinds_) choice.push_back(kind.leads = rule(kind));
       double seconds = total();
-      if (seconds < best) {
+      if (found.empty() || seconds < best) {
         best = seconds;
         found = choice;
       }

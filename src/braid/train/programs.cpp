@@ -11,6 +11,7 @@
 #include "braid/passes/layout.h"
 #include "braid/passes/precision.h"
 #include "braid/passes/segments.h"
+#include "braid/plan/lowering_profile.h"
 
 namespace braid::train {
 namespace {
@@ -110,6 +111,14 @@ std::vector<std::string> segment_names(const Graph& forward) {
   return passes::mark_segments(copy);
 }
 
+passes::ArrayOptions array_options(const ProgramOptions& options) {
+  return {.members = options.members,
+          .shared_inputs = options.shared_inputs,
+          .seconds = plan::lowering_seconds(options.profile, options.device,
+                                            options.threads),
+          .lowering = options.lowering};
+}
+
 passes::StepGraph build_step(const OpTable& ops, ProgramSource source,
                              const ProgramOptions& options) {
   Graph forward = std::move(source.forward);
@@ -120,9 +129,7 @@ passes::StepGraph build_step(const OpTable& ops, ProgramSource source,
   passes::mark_segments(forward);
   check_pass(forward);
   if (options.members > 0) {
-    forward = passes::array(
-        ops, forward,
-        {.members = options.members, .shared_inputs = options.shared_inputs});
+    forward = passes::array(ops, forward, array_options(options));
   }
   check_pass(forward);
   forward =
@@ -140,6 +147,7 @@ Programs::Programs(const OpTable& ops,
                    const std::vector<ProgramSource>& sources,
                    runtime::Backend& backend, ProgramOptions options)
     : options_(std::move(options)) {
+  options_.device = backend.name();
   compile(ops, sources, backend);
   state_ = std::make_unique<runtime::State>(slots_, places_, backend);
   auto arena = std::make_shared<runtime::Arena>(backend, arena_bytes_,

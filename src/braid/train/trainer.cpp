@@ -36,7 +36,9 @@ ProgramOptions program_options(const TrainerOptions& options) {
           .plan = options.plan,
           .fit_to_limit = options.fit_to_limit,
           .threads = options.threads,
-          .capture = options.capture};
+          .capture = options.capture,
+          .profile = options.profile,
+          .lowering = options.lowering};
 }
 
 }  // namespace
