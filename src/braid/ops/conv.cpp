@@ -3,6 +3,7 @@
 // spatial sizes. In an array the members' channels are merged and become
 // groups, or members stay apart in one call (lowering.h tells which); a shared
 // input makes one dense convolution with B * O outputs.
+#include "braid/ops/channels_last.h"
 #include "braid/ops/families.h"
 #include "braid/ops/functions.h"
 #include "braid/ops/lowering.h"
@@ -212,7 +213,8 @@ Op conv_op(const Kind& kind) {
                 return conv_cost(
                     kind.transposed ? v.shape(0) : v.output(0).type.shape,
                     v.shape(1), v.members() > 0 ? 2 : 1);
-              }};
+              },
+          .strides = strides_as_told};
 }
 
 Op backward_op(const Kind& kind, bool of_input) {
@@ -229,6 +231,11 @@ Op backward_op(const Kind& kind, bool of_input) {
             return conv_cost(kind.transposed ? x : v.shape(0),
                              of_input ? v.shape(1) : result,
                              v.members() > 0 ? 2 : 1);
+          },
+      .strides =
+          [=](const NodeView& v) {
+            return of_input ? strides_as_told(v)
+                            : contiguous_strides(v.output(0).type.shape);
           }};
 }
 

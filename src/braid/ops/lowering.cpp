@@ -64,33 +64,35 @@ double filled(double channels, double block) {
   return channels / (channels + block);
 }
 
-// Constants are of float32 on one core with 512-bit vectors; only their ratios
-// matter here.
-constexpr double kFlops = 5e10;       // per second, of large products
-constexpr double kElements = 6e8;     // per second, of memory passes
-constexpr double kCall = 2e-5;        // seconds of three calls
-constexpr double kDepthwise = 2.5e9;  // flops per second with one channel
+// How fast a lowering is: fitted to float32 times of a core with 512-bit
+// vectors (reference sizes: 1 to 6 channels on 28 x 28 up to 64 to 64 on
+// 16 x 16, 8 and 32 members). Only their ratios matter here.
+struct Speed {
+  double flops;      // per second, of many channels
+  double block;      // channels with which half of that is reached
+  double most;       // flops per second at most
+  double element;    // seconds per element of input and output, for reorders
+  double depthwise;  // the same when every channel is on its own
+};
 
-double rate(const Sizes& s, Lowering lowering) {
-  double fill = filled(s.inputs, 4) * filled(s.outputs, 4);
+Speed speed_of(Lowering lowering) {
   switch (lowering) {
-    case Lowering::kGrouped: return kFlops * fill * 0.5;
-    case Lowering::kGroupedLast: return kFlops * std::min(0.3, fill * 0.9);
-    case Lowering::kMember: return kFlops * fill * 0.7;
-    case Lowering::kGemm: return kFlops * fill * 0.9;
+    case Lowering::kGrouped: return {9e10, 8, 9e10, 5e-9, 2e-9};
+    case Lowering::kGroupedLast: return {1.5e11, 5, 1.1e11, 2e-9, 1e-9};
+    case Lowering::kMember: return {1.5e11, 8, 1.5e11, 2.5e-9, 3e-9};
+    case Lowering::kGemm: return {1.4e11, 8, 1.4e11, 1.5e-9, 3e-9};
   }
-  return kFlops;
+  return {};
 }
 
-// Reorders between the layout of memory and that of blocked kernels.
-double passes_of(Lowering lowering) {
-  switch (lowering) {
-    case Lowering::kGrouped: return 6;
-    case Lowering::kGroupedLast: return 2;
-    case Lowering::kMember: return 5;
-    case Lowering::kGemm: return 2;
-  }
-  return 1;
+constexpr double kCall = 2e-5;  // seconds of three calls
+
+double seconds_of_one(const Sizes& s, Lowering lowering) {
+  Speed speed = speed_of(lowering);
+  if (s.inputs == 1 && s.outputs == 1) return s.elements * speed.depthwise;
+  double fill = filled(s.inputs, speed.block) * filled(s.outputs, speed.block);
+  return s.flops / std::min(speed.most, speed.flops * fill) +
+         s.elements * speed.element;
 }
 
 }  // namespace
@@ -141,15 +143,11 @@ std::string convolution_text(const NodeView& one) {
 
 double lowering_seconds(const NodeView& one, int64_t members, Lowering lowering,
                         int threads) {
-  Sizes s = sizes_of(one);
   auto count = static_cast<double>(members);
   double cores = std::max(threads, 1);
-  bool depthwise = s.inputs == 1 && s.outputs == 1;
-  double per_second = depthwise ? kDepthwise : rate(s, lowering);
-  double seconds =
-      s.flops / per_second + s.elements * passes_of(lowering) / kElements;
-  double calls = leads(lowering) ? count : 1;
-  return count * seconds / cores + calls * kCall;
+  double calls = leads(lowering) ? count / std::min(cores, count) : 1;
+  return count * seconds_of_one(sizes_of(one), lowering) / cores +
+         calls * kCall;
 }
 
 }  // namespace braid

@@ -22,6 +22,13 @@ struct Kind {
   const Candidate& chosen() const { return leads ? leading : merged; }
 };
 
+bool is_normed(const Graph& graph, ValueId value) {
+  return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+    return (node.op == "batch_norm" || node.op == "group_norm") &&
+           node.inputs[0] == value;
+  });
+}
+
 class Chooser {
  public:
   Chooser(const OpTable& ops, const Graph& one, const ArrayOptions& options)
@@ -31,7 +38,12 @@ class Chooser {
       NodeView view(one, node);
       std::vector<Lowering> fit = lowerings_of(view);
       if (fit.empty()) continue;
-      auto [at, fresh] = known.emplace(convolution_text(view), kinds_.size());
+      // Statistics are taken of rows: channels that lie last would be moved
+      // before and after.
+      bool normed = is_normed(one, node.outputs[0]);
+      if (normed) std::erase(fit, Lowering::kGroupedLast);
+      std::string text = convolution_text(view) + (normed ? " normed" : "");
+      auto [at, fresh] = known.emplace(text, kinds_.size());
       if (fresh) kinds_.push_back(kind_of(view, fit));
       kinds_[at->second].nodes.push_back(
           static_cast<NodeId>(&node - one.nodes().data()));
