@@ -88,8 +88,8 @@ std::vector<Tail> along(int64_t dim) {
   return {
       {note("softmax along"),
        {1},
-       [=](Var y, Var) { return softmax(y, dim); },
-       [=](auto& y, auto&) { return at::softmax(y, dim); }},
+       [=](Var y, Var) { return softmax(mul(y, y), dim); },
+       [=](auto& y, auto&) { return at::softmax(y * y, dim); }},
       {note("the largest along"),
        {1},
        [=](Var y, Var) { return max(y, dim).values; },
