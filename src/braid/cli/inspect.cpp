@@ -105,6 +105,10 @@ void validate(const InspectOptions& o) {
   }
 }
 
+int all_threads() {
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
 // The passes of train::build_step, left after the one that is wanted.
 Graph graph_after(const OpTable& ops, Graph graph, const InspectOptions& o) {
   passes::mark_segments(graph);
@@ -127,10 +131,6 @@ Graph graph_after(const OpTable& ops, Graph graph, const InspectOptions& o) {
                                passes::make_optimizer(o.optimizer));
   if (o.dump_after == "optimizer") return std::move(step.graph);
   return passes::layout(ops, step).graph;
-}
-
-int all_threads() {
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 passes::StepGraph step_with(const OpTable& ops, const Graph& forward,

@@ -43,7 +43,7 @@ std::vector<Layer> layers_of(const Graph& one,
     const Node& node = one.nodes()[i];
     if (node.op == "read" || node.op == "assign") continue;
     auto [at, fresh] = known.emplace(node.path, layers.size());
-    if (fresh) layers.push_back({.path = node.path});
+    if (fresh) layers.push_back({node.path, {}, {}});
     Layer& layer = layers[at->second];
     for (ValueId id : node.outputs) {
       layer.layouts.insert(report.layouts[static_cast<size_t>(id)]);
