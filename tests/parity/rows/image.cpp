@@ -113,14 +113,14 @@ std::vector<Tail> layers() {
   return {
       {"batch norm",
        {4},
-       [](Var y, Var p) { return batch_norm(y, p, p, {}, {}).y; },
+       [](Var y, Var p) { return batch_norm(mul(y, y), p, p, {}, {}).y; },
        [](auto& y, auto& p) {
-         return at::batch_norm(y, p, p, {}, {}, true, 0.1, 1e-5, false);
+         return at::batch_norm(y * y, p, p, {}, {}, true, 0.1, 1e-5, false);
        }},
       {"group norm",
        {4},
-       [](Var y, Var p) { return group_norm(y, 2, p, p); },
-       [](auto& y, auto& p) { return at::group_norm(y, 2, p, p); }},
+       [](Var y, Var p) { return group_norm(mul(y, y), 2, p, p); },
+       [](auto& y, auto& p) { return at::group_norm(y * y, 2, p, p); }},
       {"a layer",
        {5, 48},
        [](Var y, Var p) { return linear(flatten(y), p, {}); },
