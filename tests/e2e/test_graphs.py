@@ -15,6 +15,21 @@ def test_inspect_shows_a_model():
     assert re.search(r"loops over members: none", text)
 
 
+def test_inspect_shows_an_array():
+    text = run_braid("inspect", "resblock", "--copies", "8").stdout
+    assert "array of 8 members" in text
+    rows = re.findall(r"^  (\S+) +(?:\[.*\]) +(grouped_last|grouped|member|gemm)$", text, re.M)
+    assert len(rows) >= 3
+    turns = re.search(r"values turned to another layout: (\d+), ([\d.]+ \w+)", text)
+    assert turns
+    assert len(re.findall(r"^  \S+ +to \[", text, re.M)) == int(turns[1])
+    assert re.search(r"values that all members share: \d+", text)
+
+
+def test_inspect_of_one_model_tells_no_array():
+    assert "turned" not in run_braid("inspect", "lenet").stdout
+
+
 @pytest.mark.parametrize("name", models.TWINS)
 def test_a_printed_forward_is_a_model(tmp_path, name):
     """What `--dump-after forward` prints trains as the built-in does."""

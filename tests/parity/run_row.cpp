@@ -151,11 +151,13 @@ Results run_reference(const Row& row, const Tensors& inputs) {
 namespace {
 
 train::TrainerOptions options_for(size_t members, bool as_array,
-                                  DType precision) {
+                                  DType precision,
+                                  std::optional<Lowering> lowering) {
   train::TrainerOptions options{.optimizer = passes::make_optimizer("sgd")};
   options.optimizer.hyper["lr"] = 0;
   options.members = as_array ? static_cast<int64_t>(members) : 0;
   options.precision = precision;
+  options.lowering = lowering;
   return options;
 }
 
@@ -163,12 +165,12 @@ train::TrainerOptions options_for(size_t members, bool as_array,
 
 PreparedRow::PreparedRow(const Row& row, const std::vector<Tensors>& like,
                          DType dtype, runtime::Backend& backend, bool as_array,
-                         DType precision)
+                         DType precision, std::optional<Lowering> lowering)
     : row_(row),
       as_array_(as_array),
       ops_(standard_ops()),
       trainer_(ops_, build_graph(ops_, row, dtype), backend,
-               options_for(like.size(), as_array, precision)) {
+               options_for(like.size(), as_array, precision, lowering)) {
   at::Tensor weights = random_weights(row, like[0]);
   feeds_["weights"] =
       as_array ? at::stack(std::vector<at::Tensor>(like.size(), weights))
@@ -224,8 +226,9 @@ std::vector<Results> PreparedRow::run(const std::vector<Tensors>& inputs) {
 std::vector<Results> run_braid(const Row& row,
                                const std::vector<Tensors>& inputs, DType dtype,
                                runtime::Backend& backend, bool as_array,
-                               DType precision) {
-  return PreparedRow(row, inputs, dtype, backend, as_array, precision)
+                               DType precision,
+                               std::optional<Lowering> lowering) {
+  return PreparedRow(row, inputs, dtype, backend, as_array, precision, lowering)
       .run(inputs);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,7 +32,8 @@ class PreparedRow {
   // members.
   PreparedRow(const Row& row, const std::vector<Tensors>& like, DType dtype,
               runtime::Backend& backend, bool as_array,
-              DType precision = DType::kFloat32);
+              DType precision = DType::kFloat32,
+              std::optional<Lowering> lowering = {});
 
   // Results by member.
   std::vector<Results> run(const std::vector<Tensors>& inputs);
@@ -56,7 +58,8 @@ std::set<std::string> ops_of(const OpTable& ops, const Row& row);
 std::vector<Results> run_braid(const Row& row,
                                const std::vector<Tensors>& inputs, DType dtype,
                                runtime::Backend& backend, bool as_array,
-                               DType precision = DType::kFloat32);
+                               DType precision = DType::kFloat32,
+                               std::optional<Lowering> lowering = {});
 
 // max |a - b| / max |b|, with b's scale bounded from below.
 double difference(const at::Tensor& a, const at::Tensor& b);

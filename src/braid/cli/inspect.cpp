@@ -11,6 +11,7 @@
 #include "braid/base/error.h"
 #include "braid/base/text.h"
 #include "braid/cli/inputs.h"
+#include "braid/cli/inspect_array.h"
 #include "braid/cli/model_words.h"
 #include "braid/cli/verb.h"
 #include "braid/graph/text.h"
@@ -104,11 +105,19 @@ void validate(const InspectOptions& o) {
   }
 }
 
+int all_threads() {
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
 // The passes of train::build_step, left after the one that is wanted.
 Graph graph_after(const OpTable& ops, Graph graph, const InspectOptions& o) {
   passes::mark_segments(graph);
   if (o.dump_after == "forward") return graph;
-  if (o.copies > 0) graph = passes::array(ops, graph, {.members = o.copies});
+  if (o.copies > 0) {
+    graph = passes::array(
+        ops, graph,
+        train::array_options({.members = o.copies, .threads = all_threads()}));
+  }
   if (o.dump_after == "array") return graph;
   graph = passes::lower_precision(ops, graph,
                                   {.compute = *find_dtype(o.precision)});
@@ -130,7 +139,8 @@ passes::StepGraph step_with(const OpTable& ops, const Graph& forward,
                            {.optimizer = passes::make_optimizer(optimizer),
                             .members = o.copies,
                             .micro_batches = o.accumulate,
-                            .precision = *find_dtype(o.precision)});
+                            .precision = *find_dtype(o.precision),
+                            .threads = all_threads()});
 }
 
 void print_inputs(const Graph& graph) {
@@ -217,9 +227,7 @@ void print_segments(const OpTable& ops, const Graph& step,
 
 void print_peak(const OpTable& ops, const passes::StepGraph& step,
                 const char* optimizer, runtime::Backend& backend) {
-  int threads =
-      static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  auto workspace = runtime::measured_workspace(ops, backend, threads);
+  auto workspace = runtime::measured_workspace(ops, backend, all_threads());
   plan::Program program = plan::compile(ops, step, {}, workspace);
   fmt::print("  {:<24} {} bytes ({}): slots {}, step {}\n", optimizer,
              program.peak_bytes(), bytes_text(program.peak_bytes()),
@@ -306,6 +314,7 @@ void print_summary(const OpTable& ops, const train::LoadedModel& model,
   runtime::CpuBackend backend(kernels, {});
   print_peak(ops, sgd, "sgd", backend);
   print_peak(ops, adamw, "adamw", backend);
+  if (o.copies > 0) print_array(ops, forward, o.copies, all_threads());
   print_loops(ops, forward);
   print_foreign(ops, model, backend);
 }

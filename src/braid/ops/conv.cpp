@@ -1,9 +1,12 @@
 // Convolution and transposed convolution in one to three dimensions.
 // N batch, C input channels, O output channels, g groups, K the kernel, S the
 // spatial sizes. In an array the members' channels are merged and become
-// groups; a shared input makes one dense convolution with B * O outputs.
+// groups, or members stay apart in one call (lowering.h tells which); a shared
+// input makes one dense convolution with B * O outputs.
+#include "braid/ops/channels_last.h"
 #include "braid/ops/families.h"
 #include "braid/ops/functions.h"
+#include "braid/ops/lowering.h"
 #include "braid/ops/traits.h"
 
 namespace braid {
@@ -18,6 +21,18 @@ struct Kind {
     return fmt::format("conv{}{}d", transposed ? "_transpose" : "", dims);
   }
 };
+
+// The operands of one member: x[N, C, S], w[O, C/g, K] or, of a transposed
+// one, [C, O/g, K]. In an array that treats members apart both lead with B.
+struct Operands {
+  Shape x, w;
+};
+
+Shape member_shape(const NodeView& v, size_t i) {
+  v.expect_members(i);
+  const Shape& shape = v.shape(i);
+  return {shape.begin() + (v.members() > 0 ? 1 : 0), shape.end()};
+}
 
 void check_sizes(const NodeView& v, const char* name, int64_t least,
                  int64_t dims) {
@@ -36,61 +51,64 @@ void check_attrs(const NodeView& v, const Kind& kind) {
 }
 
 // Elements that a kernel spans beside its first.
-int64_t reach_of(const NodeView& v, size_t d) {
-  int64_t kernel = v.shape(1)[d + 2];
+int64_t reach_of(const NodeView& v, const Operands& o, size_t d) {
+  int64_t kernel = o.w[d + 2];
   if (kernel < 1) v.fail("the kernel is empty");
   return num_elements({v.attrs().ints("dilation")[d], kernel - 1});
 }
 
-int64_t conv_size(const NodeView& v, size_t d) {
+int64_t conv_size(const NodeView& v, const Operands& o, size_t d) {
   const Attrs& a = v.attrs();
-  int64_t input = v.shape(0)[d + 2];
-  int64_t room = input + 2 * a.ints("padding")[d] - 1 - reach_of(v, d);
+  int64_t room = o.x[d + 2] + 2 * a.ints("padding")[d] - 1 - reach_of(v, o, d);
   if (room < 0) v.fail("the kernel is larger than the padded input");
   return room / a.ints("stride")[d] + 1;
 }
 
-int64_t transposed_size(const NodeView& v, size_t d) {
+int64_t transposed_size(const NodeView& v, const Operands& o, size_t d) {
   const Attrs& a = v.attrs();
-  int64_t input = v.shape(0)[d + 2];
+  int64_t input = o.x[d + 2];
   int64_t extra = a.ints("output_padding")[d];
   if (extra >= std::max(a.ints("stride")[d], a.ints("dilation")[d])) {
     v.fail("output_padding {} must be less than stride or dilation", extra);
   }
   if (input < 1) v.fail("the input is empty");
   int64_t size = num_elements({input - 1, a.ints("stride")[d]}) +
-                 reach_of(v, d) + extra + 1 - 2 * a.ints("padding")[d];
+                 reach_of(v, o, d) + extra + 1 - 2 * a.ints("padding")[d];
   if (size < 1) v.fail("the padding leaves nothing of the output");
   return size;
 }
 
-// w is [O, C/g, K...], of a transposed one [C, O/g, K...].
-void check_operands(const NodeView& v, const Kind& kind) {
-  int64_t rank = kind.dims + 2, groups = v.attrs().integer("groups");
-  if (v.rank(0) != rank || v.rank(1) != rank) {
+Operands checked_operands(const NodeView& v, const Kind& kind) {
+  Operands o{member_shape(v, 0), member_shape(v, 1)};
+  auto rank = static_cast<size_t>(kind.dims + 2);
+  int64_t groups = v.attrs().integer("groups");
+  if (o.x.size() != rank || o.w.size() != rank) {
     v.fail("input and weight need rank {}", rank);
   }
-  int64_t inputs = v.dim(1, 1) * groups;
-  if (kind.transposed) inputs = v.dim(1, 0);
-  if (groups < 1 || v.dim(0, 1) != inputs || v.dim(1, 0) % groups != 0 ||
+  int64_t inputs = kind.transposed ? o.w[0] : o.w[1] * groups;
+  if (groups < 1 || o.x[1] != inputs || o.w[0] % groups != 0 ||
       v.dtype(0) != v.dtype(1) || !is_floating(v.dtype(0))) {
     v.fail("input {} does not fit weight {} in {} groups",
            shape_text(v.shape(0)), shape_text(v.shape(1)), groups);
   }
+  return o;
 }
 
 std::vector<ValueType> conv_shape(const NodeView& v, const Kind& kind) {
   check_attrs(v, kind);
-  check_operands(v, kind);
-  int64_t outputs = v.dim(1, 0);
-  if (kind.transposed) outputs = v.dim(1, 1) * v.attrs().integer("groups");
-  if (v.has(2) && v.type(2) != ValueType{v.dtype(0), {outputs}}) {
+  Operands o = checked_operands(v, kind);
+  int64_t outputs = o.w[0];
+  if (kind.transposed) outputs = o.w[1] * v.attrs().integer("groups");
+  if (v.has(2) &&
+      (v.dtype(2) != v.dtype(0) || member_shape(v, 2) != Shape{outputs})) {
     v.fail("bias {} does not fit", shape_text(v.shape(2)));
   }
-  Shape shape{v.dim(0, 0), outputs};
+  Shape shape{o.x[0], outputs};
   for (size_t d = 0; d < static_cast<size_t>(kind.dims); ++d) {
-    shape.push_back(kind.transposed ? transposed_size(v, d) : conv_size(v, d));
+    shape.push_back(kind.transposed ? transposed_size(v, o, d)
+                                    : conv_size(v, o, d));
   }
+  if (v.members() > 0) shape.insert(shape.begin(), v.members());
   return {{v.dtype(0), shape}};
 }
 
@@ -110,33 +128,66 @@ void conv_vjp(VjpContext& c) {
            apply(op + "_backward_weight", {dy, c.in(0)}, with_shape(c.in(1))));
   }
   if (!c.needs(2)) return;
-  Ints dims{0};
-  for (int64_t d = 2; d < dy.rank(); ++d) dims.push_back(d);
+  int64_t batch = c.attrs().has("members") ? 1 : 0;
+  Ints dims{batch};
+  for (int64_t d = batch + 2; d < dy.rank(); ++d) dims.push_back(d);
   c.give(2, sum(dy, dims));
 }
 
-void conv_array(ArrayContext& c, const Kind& kind) {
+void array_grouped(ArrayContext& c, const Kind& kind) {
   Attrs attrs = c.attrs();
   bool dense = c.shared(0) && attrs.integer("groups") == 1;
   if (!dense) attrs.set("groups", attrs.integer("groups") * c.members());
+  if (c.lowering() == Lowering::kGroupedLast) attrs.set("channels_last", true);
   Var x = dense ? c.in(0) : c.merged(0);
   // A transposed weight has its outputs second: [C, B * O, K...].
   Var w = dense && kind.transposed ? c.merged(1) : c.rows(1);
   c.emit(0, apply(kind.name(), {x, w, c.rows(2)}, attrs), Layout::kMerged);
 }
 
+// One element per image: a layer like any other.
+void array_linear(ArrayContext& c) {
+  const Shape& w = c.one().shape(1);
+  Shape y = c.one().output(0).type.shape;
+  y.insert(y.begin(), c.members());
+  Var rows = reshape(c.leading(0), {c.members(), y[1], w[1]});
+  Var weight = reshape(c.leading(1), {c.members(), w[0], w[1]});
+  Var bias = c.has(2) ? c.leading(2) : Var{};
+  Var product =
+      apply("linear", {rows, weight, bias}, {{"members", c.members()}});
+  c.emit(0, reshape(product, y), Layout::kLeading);
+}
+
+void array_apart(ArrayContext& c) {
+  bool gemm = c.lowering() == Lowering::kGemm;
+  const Shape& x = c.one().shape(0);
+  if (gemm && num_elements(Shape(x.begin() + 2, x.end())) == 1) {
+    return array_linear(c);
+  }
+  Attrs attrs = c.attrs();
+  attrs.set("members", c.members());
+  if (gemm) attrs.set("gemm", true);
+  array_shifted(c, attrs);
+}
+
+void conv_array(ArrayContext& c, const Kind& kind) {
+  bool dense = c.shared(0) && c.attrs().integer("groups") == 1;
+  if (dense || !leads(c.lowering())) return array_grouped(c, kind);
+  array_apart(c);
+}
+
 // Two flops for each element of `each` (the output; of a transposed one the
-// input) and each of its weights.
-Cost conv_cost(const Shape& each, const Shape& w) {
+// input) and each of its weights, which begin at dimension `from` of w.
+Cost conv_cost(const Shape& each, const Shape& w, size_t from) {
   double per_element = 2;
-  for (size_t d = 1; d < w.size(); ++d) {
+  for (size_t d = from; d < w.size(); ++d) {
     per_element *= static_cast<double>(w[d]);
   }
   return {static_cast<double>(num_elements(each)) * per_element, 0};
 }
 
 std::vector<ValueType> given_shape(const NodeView& v, const Kind& kind) {
-  int64_t rank = kind.dims + 2;
+  int64_t rank = kind.dims + (v.members() > 0 ? 3 : 2);
   const Ints& shape = v.attrs().ints("shape");
   if (v.rank(0) != rank || v.rank(1) != rank ||
       static_cast<int64_t>(shape.size()) != rank) {
@@ -156,13 +207,14 @@ Op conv_op(const Kind& kind) {
           .shape = [=](const NodeView& v) { return conv_shape(v, kind); },
           .vjp = conv_vjp,
           .array = [=](ArrayContext& c) { conv_array(c, kind); },
-          .trait = "merge_channels",
+          .trait = "lowered",
           .cost =
               [=](const NodeView& v) {
                 return conv_cost(
                     kind.transposed ? v.shape(0) : v.output(0).type.shape,
-                    v.shape(1));
-              }};
+                    v.shape(1), v.members() > 0 ? 2 : 1);
+              },
+          .strides = strides_as_told};
 }
 
 Op backward_op(const Kind& kind, bool of_input) {
@@ -177,7 +229,13 @@ Op backward_op(const Kind& kind, bool of_input) {
             const Shape& result = v.output(0).type.shape;
             const Shape& x = of_input ? result : v.shape(1);
             return conv_cost(kind.transposed ? x : v.shape(0),
-                             of_input ? v.shape(1) : result);
+                             of_input ? v.shape(1) : result,
+                             v.members() > 0 ? 2 : 1);
+          },
+      .strides =
+          [=](const NodeView& v) {
+            return of_input ? strides_as_told(v)
+                            : contiguous_strides(v.output(0).type.shape);
           }};
 }
 

@@ -45,7 +45,30 @@ Attrs shift_dim(Attrs attrs) {
   return attrs.set("dim", attrs.integer("dim") + 1);
 }
 
-void array_dim(ArrayContext& c) { array_shifted(c, shift_dim(c.attrs())); }
+namespace {
+
+bool same_channels(ArrayContext& c) {
+  if (!all_merged(c)) return false;
+  int64_t channels = c.one().dim(0, 1);
+  for (size_t i = 1; i < c.one().count(); ++i) {
+    if (c.one().dim(i, 1) != channels) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// Along a dimension of merged values that is not the channels' nothing moves;
+// a batch that is taken away would leave no merged value.
+void array_dim(ArrayContext& c) {
+  int64_t dim = c.attrs().integer("dim");
+  const Shape& result = c.one().output(0).type.shape;
+  bool keeps_rank = c.one().rank(0) == static_cast<int64_t>(result.size());
+  if (same_channels(c) && dim != 1 && (dim > 1 || keeps_rank)) {
+    return array_merged(c);
+  }
+  array_shifted(c, shift_dim(c.attrs()));
+}
 
 Attrs with_input_shape(VjpContext& c) {
   Attrs attrs = c.attrs();

@@ -9,12 +9,21 @@
 namespace braid {
 namespace {
 
+// [C] of x[N, C, S] or, where members are apart, [B, C] of x[B, N, C, S].
+Shape channels_of(const NodeView& v, size_t i) {
+  v.expect_members(i);
+  if (v.members() == 0) return {v.dim(i, 1)};
+  return {v.members(), v.dim(i, 2)};
+}
+
 // Inputs x[N, C, S], w[C]?, b[C]?, running_mean[C]?, running_var[C]?.
 // Outputs y, mean[C], rstd[C] and, in training with running statistics, the
 // two new ones.
 std::vector<ValueType> batch_norm_shape(const NodeView& v) {
-  if (v.rank(0) < 2) v.fail("the input needs two dimensions");
-  Shape channels{v.dim(0, 1)};
+  if (v.rank(0) < (v.members() > 0 ? 3 : 2)) {
+    v.fail("the input needs two dimensions");
+  }
+  Shape channels = channels_of(v, 0);
   for (size_t i = 1; i < v.count(); ++i) {
     if (v.has(i) && v.type(i) != ValueType{v.dtype(0), channels}) {
       v.fail("input {} is {} {}, expected {} {}", i, dtype_name(v.dtype(i)),
@@ -33,16 +42,21 @@ std::vector<ValueType> batch_norm_shape(const NodeView& v) {
 }
 
 void batch_norm_vjp(VjpContext& c) {
-  auto grads = apply_all("batch_norm_backward",
-                         {c.grad(0), c.in(0), c.in(1), c.out(1), c.out(2)},
-                         {{"training", c.attrs().flag("training")}});
+  Attrs attrs{{"training", c.attrs().flag("training")}};
+  int64_t members = c.attrs().integer_or("members", 0);
+  if (members > 0) attrs.set("members", members);
+  auto grads =
+      apply_all("batch_norm_backward",
+                {c.grad(0), c.in(0), c.in(1), c.out(1), c.out(2)}, attrs);
   for (size_t i = 0; i < 3; ++i) {
     if (c.needs(i)) c.give(i, grads[i]);
   }
 }
 
 // Channels of all members side by side; statistics are per channel anyway.
+// Members that lead stay apart.
 void batch_norm_array(ArrayContext& c) {
+  if (c.layout(0) != Layout::kMerged) return array_members(c);
   std::vector<Var> inputs{c.merged(0)};
   for (size_t i = 1; i < c.one().count(); ++i) inputs.push_back(c.rows(i));
   auto outputs = apply_all("batch_norm", inputs, c.attrs());
@@ -150,7 +164,7 @@ void group_norm_array(ArrayContext& c) {
 }
 
 std::vector<ValueType> channel_gradients(const NodeView& v) {
-  ValueType channels{v.dtype(0), {v.dim(0, 1)}};
+  ValueType channels{v.dtype(0), channels_of(v, 0)};
   return {v.type(1), channels, channels};
 }
 

@@ -93,6 +93,14 @@ enum class Layout {
   kMerged,   // [N, B * C, ...], channels of a member side by side
 };
 
+// How a convolution of B members is computed.
+enum class Lowering {
+  kGrouped,      // members are groups of [N, B * C, S]
+  kGroupedLast,  // the same with the channels last in memory
+  kMember,       // one call that goes through the members of [B, N, C, S]
+  kGemm,         // kernels of one element: products of [B, N, C, S]
+};
+
 // Builds the nodes that do for B members what one node does for one.
 class ArrayContext {
  public:
@@ -101,6 +109,8 @@ class ArrayContext {
   virtual Graph& graph() = 0;
   // The node of one member, with its shapes.
   virtual NodeView one() const = 0;
+  // Of a convolution: how to compute it.
+  virtual Lowering lowering() const { return Lowering::kGrouped; }
   virtual Layout layout(size_t input) const = 0;
   virtual Var in(size_t input) = 0;       // as it lies
   virtual Var leading(size_t input) = 0;  // brought to [B, ...]

@@ -9,12 +9,13 @@ namespace {
 struct Trait {
   std::string_view name, words;
 };
-constexpr std::array<Trait, 8> kTraits = {{
+constexpr std::array<Trait, 9> kTraits = {{
     {"pointwise", "element by element: members stay where they lie"},
     {"shift_dims", "dimensions move by one behind the members"},
     {"fold_batch", "members become part of the batch"},
     {"channels", "merged channels as they lie, else part of the batch"},
     {"merge_channels", "members become groups of channels"},
+    {"lowered", "groups of channels or members apart, as is fastest"},
     {"members", "the kernel works on `[B, ...]`, each member apart"},
     {"own", "a rule of its own"},
     {"loop", "one call per member"},

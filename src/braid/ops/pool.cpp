@@ -1,5 +1,6 @@
 // Pooling over [N, C, S] with one to three spatial sizes S. Each channel is
 // treated apart, so members may lie in the batch or in the channels.
+#include "braid/ops/channels_last.h"
 #include "braid/ops/families.h"
 #include "braid/ops/functions.h"
 #include "braid/ops/traits.h"
@@ -109,6 +110,13 @@ Cost adaptive_cost(const NodeView& v) {
   return {static_cast<double>(num_elements(v.shape(0))), 0};
 }
 
+// The commonest pool of images goes on in the order of its input; kernels of
+// the others want rows.
+Strides window_strides(const NodeView& v) {
+  if (v.node().op.starts_with("max_pool2d")) return strides_of_input(v);
+  return contiguous_strides(v.output(0).type.shape);
+}
+
 Op pool_op(std::string name, std::string summary, Op::ShapeRule shape,
            std::function<void(VjpContext&)> vjp,
            std::function<Cost(const NodeView&)> cost) {
@@ -118,7 +126,8 @@ Op pool_op(std::string name, std::string summary, Op::ShapeRule shape,
           .vjp = std::move(vjp),
           .array = array_channels,
           .trait = "channels",
-          .cost = std::move(cost)};
+          .cost = std::move(cost),
+          .strides = window_strides};
 }
 
 Op backward_op(std::string name, std::string summary, size_t inputs) {
@@ -130,7 +139,8 @@ Op backward_op(std::string name, std::string summary, size_t inputs) {
             const Ints& shape = v.attrs().ints("shape");
             if (shape.size() != v.shape(0).size()) v.fail("the ranks differ");
             return {{v.dtype(0), shape}};
-          }};
+          },
+          .strides = window_strides};
 }
 
 void add_window_pools(OpTable& table, int64_t dims) {

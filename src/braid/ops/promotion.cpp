@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "braid/base/promote.h"
+#include "braid/ops/channels_last.h"
 #include "braid/ops/functions.h"
 #include "braid/ops/traits.h"
 
@@ -126,7 +127,8 @@ Op pointwise_op(std::string name, std::string summary, size_t inputs,
         .shape = std::move(shape),
         .vjp = std::move(vjp),
         .array = [](ArrayContext& c) { array_promoted(c); },
-        .trait = "pointwise"};
+        .trait = "pointwise",
+        .strides = strides_of_input};
   for (size_t i = 0; i < inputs; ++i) op.in_place.push_back({0, i});
   return op;
 }

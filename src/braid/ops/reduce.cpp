@@ -5,6 +5,7 @@
 #include "braid/ops/dim_rules.h"
 #include "braid/ops/families.h"
 #include "braid/ops/functions.h"
+#include "braid/ops/merged.h"
 #include "braid/ops/traits.h"
 
 namespace braid {
@@ -67,6 +68,25 @@ Var spread(VjpContext& c, Var y) {
   return expand(reshape(y, kept), c.in(0).shape());
 }
 
+// What is spatial goes where it lies. With the channels or the batch, members
+// step out of the channels first, which costs nothing.
+void array_reduce(ArrayContext& c) {
+  Attrs attrs = c.attrs();
+  const Ints& dims = attrs.ints("dims");
+  if (c.layout(0) != Layout::kMerged) {
+    attrs.set("dims", shift_dims(dims));
+    return array_shifted(c, attrs);
+  }
+  if (!contains(dims, 0) && !contains(dims, 1)) return array_merged(c);
+  Ints moved;  // in [N, B, C, S]
+  for (int64_t d : dims) moved.push_back(d == 0 ? 0 : d + 1);
+  attrs.set("dims", moved);
+  bool batch_left = !contains(dims, 0) || attrs.flag("keep_dims");
+  Var y =
+      apply(c.one().node().op, {split_channels(c.in(0), c.members())}, attrs);
+  c.emit(0, batch_left ? transpose(y, 0, 1) : y, Layout::kLeading);
+}
+
 Op reduce_op(std::string name, std::string summary, TypeRule dtype,
              Vjp vjp = {}) {
   return {.name = std::move(name),
@@ -76,12 +96,7 @@ Op reduce_op(std::string name, std::string summary, TypeRule dtype,
             return {{dtype(v), shape}};
           },
           .vjp = std::move(vjp),
-          .array =
-              [](ArrayContext& c) {
-                Attrs attrs = c.attrs();
-                attrs.set("dims", shift_dims(attrs.ints("dims")));
-                array_shifted(c, attrs);
-              },
+          .array = array_reduce,
           .trait = "shift_dims",
           .cost =
               [](const NodeView& v) {

@@ -6,6 +6,7 @@
 #include "braid/ops/dim_rules.h"
 #include "braid/ops/families.h"
 #include "braid/ops/functions.h"
+#include "braid/ops/merged.h"
 #include "braid/ops/traits.h"
 
 namespace braid {
@@ -155,6 +156,14 @@ std::vector<ValueType> slice_shape(const NodeView& v) {
   return {{v.dtype(0), shape}};
 }
 
+// Some channels of merged values stay merged.
+void array_slice(ArrayContext& c) {
+  if (c.attrs().integer("dim") != 1 || !all_merged(c)) return array_dim(c);
+  Var x = split_channels(c.in(0), c.members());
+  Var part = apply("slice", {x}, shift_dim(c.attrs()));
+  c.emit(0, join_channels(part), Layout::kMerged);
+}
+
 Op slice_op() {
   return {.name = "slice",
           .summary = "every step-th entry of one dimension, start to end",
@@ -164,7 +173,7 @@ Op slice_op() {
                 c.give(0, apply("slice_backward", {c.grad(0)},
                                 with_input_shape(c)));
               },
-          .array = array_dim,
+          .array = array_slice,
           .trait = "shift_dims",
           .view = [](const NodeView& v) -> std::optional<View> {
             auto dim = static_cast<size_t>(v.attrs().integer("dim"));
@@ -199,6 +208,16 @@ std::vector<ValueType> cat_shape(const NodeView& v) {
   return {{v.dtype(0), shape}};
 }
 
+// Channels of merged values are joined member by member in [N, B, C, S].
+void array_cat(ArrayContext& c) {
+  if (c.attrs().integer("dim") != 1 || !all_merged(c)) return array_dim(c);
+  std::vector<Var> parts;
+  for (size_t i = 0; i < c.one().count(); ++i) {
+    parts.push_back(split_channels(c.in(i), c.members()));
+  }
+  c.emit(0, join_channels(cat(parts, 2)), Layout::kMerged);
+}
+
 Op cat_op() {
   return {.name = "cat",
           .summary = "values joined along one dimension",
@@ -216,7 +235,7 @@ Op cat_op() {
                   start += size;
                 }
               },
-          .array = array_dim,
+          .array = array_cat,
           .trait = "shift_dims"};
 }
 

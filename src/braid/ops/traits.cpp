@@ -1,6 +1,7 @@
 #include "braid/ops/traits.h"
 
 #include "braid/ops/functions.h"
+#include "braid/ops/merged.h"
 
 namespace braid {
 namespace {
@@ -15,25 +16,6 @@ std::vector<Var> all_leading(ArrayContext& c) {
 
 void emit_all(ArrayContext& c, const std::vector<Var>& outputs, Layout layout) {
   for (size_t i = 0; i < outputs.size(); ++i) c.emit(i, outputs[i], layout);
-}
-
-// Whether all inputs may stay merged: their channels are the output's.
-bool stays_merged(ArrayContext& c) {
-  bool merged = false;
-  const Shape& result = c.one().output(0).type.shape;
-  const Shape* first = nullptr;
-  for (size_t i = 0; i < c.one().count(); ++i) {
-    if (!c.has(i)) continue;
-    if (c.shared(i)) {
-      if (num_elements(c.one().shape(i)) != 1) return false;
-      continue;
-    }
-    if (c.layout(i) != Layout::kMerged) return false;
-    if (first && c.one().shape(i) != *first) return false;
-    first = &c.one().shape(i);
-    merged = true;
-  }
-  return merged && first->size() == result.size();
 }
 
 // [B, ...] with ones after B, so that it broadcasts to `rank` member dims.
@@ -80,14 +62,11 @@ std::vector<ValueType> shape_like_first(const NodeView& v) {
 
 void array_pointwise(ArrayContext& c) {
   NodeView one = c.one();
-  std::vector<Var> inputs;
-  if (stays_merged(c)) {
-    for (size_t i = 0; i < one.count(); ++i) {
-      inputs.push_back(c.has(i) ? c.in(i) : Var{});
-    }
-    emit_all(c, apply_all(one.node().op, inputs, c.attrs()), Layout::kMerged);
+  if (auto merged = merged_operands(c)) {
+    emit_all(c, apply_all(one.node().op, *merged, c.attrs()), Layout::kMerged);
     return;
   }
+  std::vector<Var> inputs;
   auto rank = static_cast<int64_t>(one.output(0).type.shape.size());
   for (size_t i = 0; i < one.count(); ++i) {
     inputs.push_back(c.has(i) ? aligned(c, i, rank) : Var{});
@@ -98,6 +77,22 @@ void array_pointwise(ArrayContext& c) {
 void array_shifted(ArrayContext& c, Attrs attrs) {
   emit_all(c, apply_all(c.one().node().op, all_leading(c), std::move(attrs)),
            Layout::kLeading);
+}
+
+bool all_merged(ArrayContext& c) {
+  for (size_t i = 0; i < c.one().count(); ++i) {
+    if (!c.has(i) || c.layout(i) != Layout::kMerged ||
+        c.one().rank(i) != c.one().rank(0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void array_merged(ArrayContext& c) {
+  std::vector<Var> inputs;
+  for (size_t i = 0; i < c.one().count(); ++i) inputs.push_back(c.in(i));
+  emit_all(c, apply_all(c.one().node().op, inputs, c.attrs()), Layout::kMerged);
 }
 
 void array_folded(ArrayContext& c) {

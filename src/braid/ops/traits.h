@@ -13,6 +13,13 @@ void array_pointwise(ArrayContext& c);
 // Inputs as [B, ...]; the op's dimensions were moved by one in `attrs`.
 void array_shifted(ArrayContext& c, Attrs attrs);
 
+// Whether all inputs are merged and alike in rank: an op that neither looks
+// along the channels nor takes the batch away may leave them so.
+bool all_merged(ArrayContext& c);
+
+// The op as it is on merged inputs.
+void array_merged(ArrayContext& c);
+
 // [B, N, ...] as [B * N, ...]: ops that treat rows of a batch apart.
 void array_folded(ArrayContext& c);
 

@@ -5,6 +5,7 @@
 
 #include "braid/ops/functions.h"
 #include "braid/passes/array_host.h"
+#include "braid/passes/array_lowering.h"
 #include "braid/passes/names.h"
 
 namespace braid::passes {
@@ -25,17 +26,19 @@ class ArrayBuilder : public ArrayHost {
 
  public:
   ArrayBuilder(const OpTable& ops, const Graph& one,
-               const ArrayOptions& options, ArrayGuest* guest)
+               const ArrayOptions& options,
+               const std::vector<Lowering>& lowerings, ArrayGuest* guest)
       : ops_(ops),
         one_(one),
         options_(options),
+        lowerings_(lowerings),
         guest_(guest),
         graph_(ops),
         placed_(one.values().size()),
         leading_(one.values().size()),
         merged_(one.values().size()) {}
 
-  Graph build() {
+  ArrayResult build() {
     for (Slot slot : one_.slots()) {
       if (slot.role != Role::kConstant) slot.members = options_.members;
       graph_.add_slot(std::move(slot));
@@ -45,19 +48,27 @@ class ArrayBuilder : public ArrayHost {
     }
     for (size_t i = 0; i < one_.nodes().size(); ++i) {
       if (guest_) guest_->before(*this, i);
+      note_lowering(one_.nodes()[i]);
       add_node(one_.nodes()[i]);
     }
     if (guest_) guest_->before(*this, one_.nodes().size());
+    path_.clear();
     for (const Output& output : one_.outputs()) {
       graph_.add_output(output.name, leading(output.value).id);
     }
-    return std::move(graph_);
+    for (const Placed& placed : placed_) {
+      report_.layouts.push_back(placed.layout);
+    }
+    return {std::move(graph_), std::move(report_)};
   }
 
   int64_t members() const { return options_.members; }
   Graph& graph() override { return graph_; }
   const Graph& one() const { return one_; }
   const Placed& placed(ValueId id) const { return at(placed_, id); }
+  Lowering lowering(const Node& node) const {
+    return at(lowerings_, id_of(node));
+  }
 
   Var shared(ValueId id) const override {
     return placed(id).layout == Layout::kShared ? placed(id).value : Var{};
@@ -65,13 +76,19 @@ class ArrayBuilder : public ArrayHost {
 
   Var leading(ValueId id) override {
     Var& cached = at(leading_, id);
-    if (!cached) cached = make_leading(at(placed_, id));
+    if (!cached) {
+      if (placed(id).layout == Layout::kMerged) note_turn(id, Layout::kLeading);
+      cached = make_leading(at(placed_, id));
+    }
     return cached;
   }
 
   Var merged(ValueId id) {
     Var& cached = at(merged_, id);
-    if (!cached) cached = make_merged(id);
+    if (!cached) {
+      if (placed(id).layout != Layout::kMerged) note_turn(id, Layout::kMerged);
+      cached = make_merged(id);
+    }
     return cached;
   }
 
@@ -84,6 +101,11 @@ class ArrayBuilder : public ArrayHost {
   }
 
  private:
+  NodeId id_of(const Node& node) const {
+    return static_cast<NodeId>(&node - one_.nodes().data());
+  }
+  void note_lowering(const Node& node);
+  void note_turn(ValueId id, Layout to);
   void add_input(ValueId id);
   void add_node(const Node& node);
   Var make_leading(const Placed& from);
@@ -92,8 +114,11 @@ class ArrayBuilder : public ArrayHost {
   const OpTable& ops_;
   const Graph& one_;
   const ArrayOptions& options_;
+  const std::vector<Lowering>& lowerings_;
   ArrayGuest* guest_;  // or none
   Graph graph_;
+  ArrayReport report_;
+  std::string path_;  // of the node that is being added
   std::vector<Placed> placed_;
   std::vector<Var> leading_;
   std::vector<Var> merged_;
@@ -106,6 +131,7 @@ class NodeContext : public ArrayContext {
   int64_t members() const override { return builder_.members(); }
   Graph& graph() override { return builder_.graph(); }
   NodeView one() const override { return {builder_.one(), node_}; }
+  Lowering lowering() const override { return builder_.lowering(node_); }
   Layout layout(size_t i) const override {
     return builder_.placed(node_.inputs[i]).layout;
   }
@@ -120,6 +146,22 @@ class NodeContext : public ArrayContext {
   ArrayBuilder& builder_;
   const Node& node_;
 };
+
+void ArrayBuilder::note_lowering(const Node& node) {
+  path_ = node.path;
+  NodeView view(one_, node);
+  bool choice = !lowerings_of(view).empty();
+  report_.lowerings.push_back(choice ? std::optional(lowering(node))
+                                     : std::nullopt);
+  report_.dense.push_back(choice && node.attrs.integer("groups") == 1 &&
+                          placed(node.inputs[0]).layout == Layout::kShared);
+}
+
+void ArrayBuilder::note_turn(ValueId id, Layout to) {
+  const ValueType& type = one_.value(id).type;
+  int64_t bytes = members() * num_elements(type.shape) * item_bytes(type.dtype);
+  report_.turns.push_back({id, to, bytes, path_});
+}
 
 void ArrayBuilder::add_input(ValueId id) {
   const Value& value = one_.value(id);
@@ -205,15 +247,27 @@ void check(const Graph& one, const ArrayOptions& options) {
 
 }  // namespace
 
-Graph array(const OpTable& ops, const Graph& one, const ArrayOptions& options) {
+ArrayResult array_with(const OpTable& ops, const Graph& one,
+                       const ArrayOptions& options,
+                       const std::vector<Lowering>& lowerings) {
   check(one, options);
-  return ArrayBuilder(ops, one, options, nullptr).build();
+  return ArrayBuilder(ops, one, options, lowerings, nullptr).build();
+}
+
+ArrayResult array_reported(const OpTable& ops, const Graph& one,
+                           const ArrayOptions& options) {
+  return array_with(ops, one, options, choose_lowerings(ops, one, options));
+}
+
+Graph array(const OpTable& ops, const Graph& one, const ArrayOptions& options) {
+  return array_reported(ops, one, options).graph;
 }
 
 Graph host_array(const OpTable& ops, const Graph& one,
                  const ArrayOptions& options, ArrayGuest& guest) {
   check(one, options);
-  return ArrayBuilder(ops, one, options, &guest).build();
+  std::vector<Lowering> lowerings = choose_lowerings(ops, one, options);
+  return ArrayBuilder(ops, one, options, lowerings, &guest).build().graph;
 }
 
 }  // namespace braid::passes

@@ -14,6 +14,7 @@
 #include "braid/passes/partial.h"
 #include "braid/passes/precision.h"
 #include "braid/passes/segments.h"
+#include "braid/plan/lowering_profile.h"
 
 namespace braid::train {
 namespace {
@@ -146,8 +147,7 @@ Graph joined_members(const OpTable& ops, const ProgramSource& source,
 
 Graph joined(const OpTable& ops, const ProgramSource& source,
              const ProgramOptions& options) {
-  passes::ArrayOptions array{.members = options.members,
-                             .shared_inputs = options.shared_inputs};
+  passes::ArrayOptions array = array_options(options);
   array.shared_inputs.insert(array.shared_inputs.end(),
                              source.shared_inputs.begin(),
                              source.shared_inputs.end());
@@ -171,6 +171,14 @@ std::vector<std::string> segment_names(const OpTable& ops,
   return segment_names(passes::array_of(ops, source.members, {}));
 }
 
+passes::ArrayOptions array_options(const ProgramOptions& options) {
+  return {.members = options.members,
+          .shared_inputs = options.shared_inputs,
+          .seconds = plan::lowering_seconds(options.profile, options.device,
+                                            options.threads),
+          .lowering = options.lowering};
+}
+
 passes::StepGraph build_step(const OpTable& ops, ProgramSource source,
                              const ProgramOptions& options) {
   Graph forward = joined(ops, source, options);
@@ -190,6 +198,7 @@ Programs::Programs(const OpTable& ops,
                    const std::vector<ProgramSource>& sources,
                    runtime::Backend& backend, ProgramOptions options)
     : options_(std::move(options)) {
+  options_.device = backend.name();
   compile(ops, sources, backend);
   state_ = std::make_unique<runtime::State>(slots_, places_, backend);
   auto arena = std::make_shared<runtime::Arena>(backend, arena_bytes_,

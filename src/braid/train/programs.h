@@ -4,12 +4,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "braid/ops/op.h"
+#include "braid/passes/array.h"
 #include "braid/passes/optimizer.h"
 #include "braid/passes/schedule.h"
+#include "braid/plan/profile.h"
 #include "braid/runtime/executor.h"
 
 namespace braid::train {
@@ -42,12 +45,20 @@ struct ProgramOptions {
   bool fit_to_limit = true;
   int threads = 1;
   bool capture = true;
+  // How convolutions of an array are computed: the fastest by the seconds in
+  // `profile`, where it has them, or one `lowering` for all.
+  plan::Profile profile = {};
+  std::optional<Lowering> lowering = {};
+  std::string device = "cpu";  // whose seconds they are
 };
 
 // Names of the segments that a plan for this model decides about.
 std::vector<std::string> segment_names(const Graph& forward);
 std::vector<std::string> segment_names(const OpTable& ops,
                                        const ProgramSource& source);
+
+// What the array pass is told by these options.
+passes::ArrayOptions array_options(const ProgramOptions& options);
 
 // One program before planning: array, precision, autodiff, accumulation,
 // optimizer, layout.

@@ -37,7 +37,9 @@ ProgramOptions program_options(const TrainerOptions& options) {
           .plan = options.plan,
           .fit_to_limit = options.fit_to_limit,
           .threads = options.threads,
-          .capture = options.capture};
+          .capture = options.capture,
+          .profile = options.profile,
+          .lowering = options.lowering};
 }
 
 // Under which name a value of a layer is set for all layers at once.

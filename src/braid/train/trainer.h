@@ -27,6 +27,8 @@ struct TrainerOptions {
   bool fit_to_limit = true;
   int threads = 1;
   bool capture = true;
+  plan::Profile profile = {};
+  std::optional<Lowering> lowering = {};
 };
 
 class Trainer {

@@ -1,8 +1,10 @@
 // Convolution. Where libtorch asks for a tensor only to learn its shape, the
-// output of that shape stands in.
+// output of that shape stands in. Members that are apart run one by one
+// (members.h): here x is [N, C, S] and w [O, C/g, K] always.
 #include <fmt/format.h>
 
 #include "braid/runtime/kernels/aten/bind.h"
+#include "braid/runtime/kernels/aten/members.h"
 
 namespace braid::runtime {
 namespace {
@@ -13,39 +15,116 @@ Ints output_padding(const Attrs& a) {
   return Ints(a.ints("stride").size(), 0);
 }
 
+// With the channels last in memory where the node says so.
+at::Tensor arranged(const Bound& b, const at::Tensor& t) {
+  if (!b.attrs().flag_or("channels_last", false)) return t;
+  return t.contiguous(at::MemoryFormat::ChannelsLast);
+}
+
 void convolution(const Bound& b, bool transposed) {
   const Attrs& a = b.attrs();
   land({b.out[0]},
-       {at::convolution(b.in[0], b.in[1], b.optional(2), a.ints("stride"),
-                        a.ints("padding"), a.ints("dilation"), transposed,
-                        output_padding(a), a.integer("groups"))});
+       {at::convolution(arranged(b, b.in[0]), arranged(b, b.in[1]),
+                        b.optional(2), a.ints("stride"), a.ints("padding"),
+                        a.ints("dilation"), transposed, output_padding(a),
+                        a.integer("groups"))});
 }
 
 void backward(const Bound& b, const at::Tensor& x, const at::Tensor& w,
               bool transposed, bool of_input) {
   const Attrs& a = b.attrs();
   auto grads = at::convolution_backward(
-      b.in[0], x, w, std::nullopt, a.ints("stride"), a.ints("padding"),
-      a.ints("dilation"), transposed, output_padding(a), a.integer("groups"),
-      {of_input, !of_input, false});
+      arranged(b, b.in[0]), x, w, std::nullopt, a.ints("stride"),
+      a.ints("padding"), a.ints("dilation"), transposed, output_padding(a),
+      a.integer("groups"), {of_input, !of_input, false});
   land({b.out[0]}, {of_input ? std::get<0>(grads) : std::get<1>(grads)});
+}
+
+void backward_input(const Bound& b, bool transposed) {
+  // Of x only the shape and the order in memory matter.
+  at::Tensor x = b.out[0];
+  if (b.attrs().flag_or("channels_last", false)) {
+    x = at::empty_like(x, x.options(), at::MemoryFormat::ChannelsLast);
+  }
+  backward(b, x, arranged(b, b.in[1]), transposed, true);
+}
+
+void backward_weight(const Bound& b, bool transposed) {
+  backward(b, arranged(b, b.in[1]), b.out[0], transposed, false);
+}
+
+// Kernels of one element: products of w[O, C] with x[N, C, S].
+at::Tensor flat(const at::Tensor& x) { return x.flatten(2); }
+
+at::Tensor matrix(const at::Tensor& w) {
+  return w.view({w.size(0), w.size(1)});
+}
+
+at::Tensor repeated(const at::Tensor& w, int64_t batch) {
+  return w.expand({batch, w.size(0), w.size(1)});
+}
+
+void product(const Bound& b) {
+  at::Tensor y = flat(b.out[0]), x = flat(b.in[0]);
+  at::Tensor w = repeated(matrix(b.in[1]), x.size(0));
+  if (!b.has(2)) {
+    at::bmm_out(y, w, x);
+  } else {
+    at::baddbmm_out(y, b.in[2].view({1, -1, 1}), w, x);
+  }
+}
+
+void product_input(const Bound& b) {
+  at::Tensor dx = flat(b.out[0]), dy = flat(b.in[0]);
+  at::bmm_out(dx, repeated(matrix(b.in[1]).t(), dy.size(0)), dy);
+}
+
+// [N, C, S] as [C, N * S].
+at::Tensor by_channel(const at::Tensor& x) {
+  return x.transpose(0, 1).reshape({x.size(1), -1});
+}
+
+// Image by image into one sum; one product where that would round too often
+// or mean too many launches.
+void product_weight(const Bound& b) {
+  at::Tensor dw = matrix(b.out[0]), dy = flat(b.in[0]), x = flat(b.in[1]);
+  bool one_by_one = dw.is_cpu() && dw.element_size() >= 4 && dy.size(0) > 0;
+  if (!one_by_one) {
+    dw.copy_(at::mm(by_channel(dy), by_channel(x).t()));
+    return;
+  }
+  for (int64_t n = 0; n < dy.size(0); ++n) {
+    at::addmm_out(dw, dw, dy[n], x[n].t(), n > 0 ? 1 : 0);
+  }
+}
+
+// `product` where the node says so, else `general`.
+Body either(Body general, void (*product)(const Bound&)) {
+  return [=](Bound& b) {
+    b.attrs().flag_or("gemm", false) ? product(b) : general(b);
+  };
 }
 
 }  // namespace
 
 void add_aten_conv(KernelTable& table, at::Device device) {
-  auto add = [&](const std::string& op, Body body) {
-    table.add(op, landing_kernel(device, {0}, std::move(body)));
+  auto add = [&](const std::string& op, const Body& body,
+                 void (*product)(const Bound&)) {
+    table.add(op, each_member(device, landing_kernel(device, {0},
+                                                     either(body, product))));
   };
   for (bool transposed : {false, true}) {
     for (int dims : {1, 2, 3}) {
       std::string op =
           fmt::format("conv{}{}d", transposed ? "_transpose" : "", dims);
-      add(op, [=](Bound& b) { convolution(b, transposed); });
-      add(op + "_backward_input",
-          [=](Bound& b) { backward(b, b.out[0], b.in[1], transposed, true); });
-      add(op + "_backward_weight",
-          [=](Bound& b) { backward(b, b.in[1], b.out[0], transposed, false); });
+      add(
+          op, [=](Bound& b) { convolution(b, transposed); }, product);
+      add(
+          op + "_backward_input",
+          [=](Bound& b) { backward_input(b, transposed); }, product_input);
+      add(
+          op + "_backward_weight",
+          [=](Bound& b) { backward_weight(b, transposed); }, product_weight);
     }
   }
 }

@@ -1,4 +1,5 @@
 #include "braid/runtime/kernels/aten/bind.h"
+#include "braid/runtime/kernels/aten/members.h"
 
 namespace braid::runtime {
 namespace {
@@ -157,14 +158,49 @@ void group_norm_backward(Bound& b) {
   land({b.out[0], b.out[1], b.out[2]}, {dx, dw, db});
 }
 
+// [B, N, C, S] as [N, B * C, S]; [B, C] as [B * C].
+at::Tensor merged(const at::Tensor& t) {
+  if (!t.defined()) return t;
+  return t.dim() > 2 ? t.transpose(0, 1).flatten(1, 2) : t.flatten();
+}
+
+// Where a launch per member costs more than turning values round: one call on
+// the channels of all members side by side.
+Body with_merged_channels(const Body& body) {
+  return [body](Bound& b) {
+    if (b.members() == 0) return body(b);
+    Bound all{b.node, {}, {}};
+    for (const at::Tensor& t : b.in) all.in.push_back(merged(t));
+    for (const at::Tensor& t : b.out) {
+      all.out.push_back(at::empty_like(merged(t)));
+    }
+    body(all);
+    for (size_t i = 0; i < b.out.size(); ++i) {
+      at::Tensor& to = b.out[i];
+      at::Tensor from = all.out[i];
+      if (to.dim() == 2) {
+        to.copy_(from.view(to.sizes()));
+      } else {
+        to.copy_(from.unflatten(1, {to.size(0), to.size(2)}).transpose(0, 1));
+      }
+    }
+  };
+}
+
 }  // namespace
 
 void add_aten_norm(KernelTable& table, at::Device device) {
   auto add = [&](const char* op, Body body) {
     table.add(op, landing_kernel(device, {0}, std::move(body)));
   };
-  add("batch_norm", batch_norm);
-  add("batch_norm_backward", batch_norm_backward);
+  auto add_apart = [&](const char* op, Body body) {
+    Kernel kernel = landing_kernel(device, {0}, body);
+    table.add(op, device.is_cpu()
+                      ? each_member(device, kernel)
+                      : aten_kernel(device, with_merged_channels(body)));
+  };
+  add_apart("batch_norm", batch_norm);
+  add_apart("batch_norm_backward", batch_norm_backward);
   add("layer_norm", layer_norm);
   add("layer_norm_backward", layer_norm_backward);
   add("group_norm", group_norm);

@@ -1,7 +1,7 @@
 // Pooling. One spatial dimension is pooled as the last of two, as libtorch
-// does. Inputs are made contiguous first: for channels that lie last libtorch
-// would want outputs that lie so too. Backward functions ask for the input
-// only to learn its shape; the output stands in.
+// does. Inputs are brought to the order of the output: for channels that lie
+// last libtorch would want outputs that lie so too. Backward functions ask for
+// the input only to learn its shape; the output stands in.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,8 +39,28 @@ struct Window {
 
 bool is_volume(const at::Tensor& x) { return x.dim() == 5; }
 
+// The graph says where channels lie by the strides of the output.
+bool has_channels_last(const at::Tensor& y) {
+  return y.dim() == 4 && !y.is_contiguous() &&
+         y.is_contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+at::Tensor channels_last(const at::Tensor& x) {
+  return x.contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+void max_pool_last(Bound& b, const Window& w) {
+  at::Tensor places = at::empty_like(b.out[1], b.out[1].options(),
+                                     at::MemoryFormat::ChannelsLast);
+  at::max_pool2d_with_indices_out(b.out[0], places, channels_last(b.in[0]),
+                                  w.kernel, w.stride, w.padding, w.dilation,
+                                  w.ceil);
+  b.out[1].copy_(places);
+}
+
 void max_pool(Bound& b) {
   Window w(b.attrs());
+  if (has_channels_last(b.out[0])) return max_pool_last(b, w);
   at::Tensor x = lifted(b.in[0]).contiguous();
   at::Tensor y = lifted(b.out[0]), places = lifted(b.out[1]);
   if (is_volume(x)) {
@@ -96,6 +116,12 @@ void max_pool_integers(Bound& b) {
 
 void max_pool_backward(Bound& b) {
   Window w(b.attrs());
+  if (has_channels_last(b.out[0])) {
+    at::max_pool2d_with_indices_backward_out(
+        b.out[0], channels_last(b.in[0]), b.out[0], w.kernel, w.stride,
+        w.padding, w.dilation, w.ceil, channels_last(b.in[1]));
+    return;
+  }
   at::Tensor dx = lifted(b.out[0]), dy = lifted(b.in[0]).contiguous();
   at::Tensor places = lifted(b.in[1]).contiguous();
   if (is_volume(dx)) {

@@ -1,0 +1,103 @@
+// Every lowering of every convolution gives the members' solo results, for
+// several sizes of the array.
+#include <gtest/gtest.h>
+
+#include "braid/runtime/cpu_backend.h"
+#include "rows/image.h"
+#include "run_row.h"
+
+namespace braid::parity {
+namespace {
+
+const runtime::KernelTable& kernels() {
+  static const runtime::KernelTable table = runtime::cpu_kernels();
+  return table;
+}
+
+double tolerance(DType dtype) {
+  return dtype == DType::kFloat64 ? 1e-10 : 1e-5;
+}
+
+using Params = std::tuple<Row, Lowering, DType>;
+
+class LoweringParity : public testing::TestWithParam<Params> {
+ protected:
+  const Row& row() const { return std::get<0>(GetParam()); }
+  Lowering lowering() const { return std::get<1>(GetParam()); }
+  DType dtype() const { return std::get<2>(GetParam()); }
+
+  std::vector<Results> run(const std::vector<Tensors>& inputs, bool as_array) {
+    runtime::CpuBackend backend(kernels(), {});
+    return run_braid(row(), inputs, dtype(), backend, as_array, DType::kFloat32,
+                     lowering());
+  }
+
+  void expect_near(const Results& got, const Results& want) {
+    for (const auto& [name, value] : want) {
+      SCOPED_TRACE(name);
+      ASSERT_EQ(got.at(name).sizes(), value.sizes());
+      EXPECT_LE(difference(got.at(name), value), tolerance(dtype()));
+    }
+  }
+};
+
+TEST_P(LoweringParity, MembersEqualSoloRuns) {
+  std::vector<Tensors> inputs;
+  std::vector<Results> solo;
+  for (int64_t m = 0; m < 5; ++m) {
+    inputs.push_back(random_inputs(row(), dtype(), m));
+    solo.push_back(run({inputs.back()}, false)[0]);
+  }
+  for (size_t members : {1, 2, 3, 5}) {
+    SCOPED_TRACE(members);
+    std::vector<Tensors> some(inputs.begin(),
+                              inputs.begin() + static_cast<int64_t>(members));
+    std::vector<Results> got = run(some, true);
+    for (size_t m = 0; m < members; ++m) expect_near(got[m], solo[m]);
+  }
+}
+
+// Beside single convolutions, what follows them in models: the layers between
+// have to do with either layout.
+std::vector<Row> rows() {
+  std::vector<Row> rows = conv_rows(), more = image_rows();
+  rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
+}
+
+// Whether a row has a convolution that may be computed so.
+bool fits(const Row& row, Lowering lowering) {
+  bool product = row.note.find("one by one") != std::string::npos;
+  if (lowering == Lowering::kGemm) return product;
+  return lowering != Lowering::kGroupedLast || row.op.ends_with("2d");
+}
+
+std::vector<Params> cases() {
+  std::vector<Params> all;
+  for (const Row& row : rows()) {
+    for (Lowering lowering : all_lowerings()) {
+      if (!fits(row, lowering)) continue;
+      all.emplace_back(row, lowering, DType::kFloat64);
+      all.emplace_back(row, lowering, DType::kFloat32);
+    }
+  }
+  return all;
+}
+
+std::string row_name(const testing::TestParamInfo<Params>& info) {
+  const Row& row = std::get<0>(info.param);
+  std::string name =
+      fmt::format("{}_{}_{}_{}_{}", row.op, row.note,
+                  lowering_name(std::get<1>(info.param)),
+                  dtype_name(std::get<2>(info.param)), info.index);
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, LoweringParity, testing::ValuesIn(cases()),
+                         row_name);
+
+}  // namespace
+}  // namespace braid::parity
