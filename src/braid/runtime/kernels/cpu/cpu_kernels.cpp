@@ -10,7 +10,7 @@ KernelTable cpu_kernels() {
   const Loops loops = all_loops().back();
   KernelTable table;
   add_aten_kernels(table, at::kCPU);
-  add_cpu_attention(table);
+  add_cpu_attention(table, loops);
   add_cpu_batch_norm(table, loops);
   add_cpu_dropout(table, loops);
   add_cpu_embedding(table, loops);

@@ -8,7 +8,7 @@
 
 namespace braid::runtime {
 
-void add_cpu_attention(KernelTable& table);
+void add_cpu_attention(KernelTable& table, const Loops& loops);
 void add_cpu_batch_norm(KernelTable& table, const Loops& loops);
 void add_cpu_dropout(KernelTable& table, const Loops& loops);
 void add_cpu_embedding(KernelTable& table, const Loops& loops);

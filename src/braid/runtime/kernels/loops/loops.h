@@ -115,6 +115,12 @@ struct LoopsOf {
   void (*scaled_softmax)(T* y, const T* x, const T* totals, T shift, T factor,
                          int64_t rows, int64_t columns);
 
+  // y = softmax(x * scale) over the first `seen` columns, 0 in the others, and
+  // everywhere where all of x is -inf. y lies apart from x.
+  void (*softmax_row)(T* y, const T* x, T scale, int64_t columns, int64_t seen);
+  // dx = (dy - sum(dy * y)) * y.
+  void (*softmax_row_backward)(T* dx, const T* dy, const T* y, int64_t columns);
+
   void (*product)(const SmallProduct<T>& p);
 
   const UpdateRow<T>* updates;

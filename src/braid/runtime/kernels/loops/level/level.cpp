@@ -24,6 +24,7 @@ LoopsOf<T> make_loops_of() {
   add_pointwise(loops);
   add_product(loops);
   add_reduce(loops);
+  add_softmax(loops);
   add_updates(loops);
   return loops;
 }

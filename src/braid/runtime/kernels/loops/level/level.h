@@ -52,6 +52,8 @@ void add_product(LoopsOf<T>& loops);
 template <class T>
 void add_reduce(LoopsOf<T>& loops);
 template <class T>
+void add_softmax(LoopsOf<T>& loops);
+template <class T>
 void add_updates(LoopsOf<T>& loops);
 
 }  // namespace braid::runtime::BRAID_LEVEL
