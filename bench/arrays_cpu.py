@@ -16,6 +16,7 @@ any number of them, so one is timed.
 import argparse
 import os
 import platform
+import select
 import statistics
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from _workloads import ROOT, WORKLOADS
 
 BUILD = Path(os.environ.get("BRAID_BUILD", ROOT / "build"))
 BENCH = ROOT / "bench"
+PATIENCE_S = 900  # for an engine to compile and take its first step
 
 
 class Engine:
@@ -44,8 +46,15 @@ class Engine:
 
     def begin(self):
         """None when ready to run, else why not."""
-        lines = [process.stdout.readline().strip() for process in self.processes]
+        lines = [self.first_line(process) for process in self.processes]
         return next((line or "does not run" for line in lines if line != "ready"), None)
+
+    @staticmethod
+    def first_line(process):
+        if select.select([process.stdout], [], [], PATIENCE_S)[0]:
+            return process.stdout.readline().strip()
+        process.kill()
+        return f"does not run: not ready after {PATIENCE_S} s"
 
     def run(self, count):
         start = time.perf_counter()
