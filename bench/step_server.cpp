@@ -2,7 +2,7 @@
 // it between other engines: a line "N" runs N training steps and answers with
 // the seconds they took; "peak" answers with predicted and charged bytes;
 // "profile" answers with the seconds of each op in a step.
-//   step_server MODEL OPTIMIZER THREADS [MEMBERS]
+//   step_server MODEL OPTIMIZER THREADS [MEMBERS [CLASSES]]
 #include <chrono>
 #include <cstring>
 #include <iostream>
@@ -17,8 +17,10 @@ namespace {
 
 using namespace braid;
 
-// Inputs that any of the built-in models accepts: small floats, class 0 or 1.
-std::vector<std::vector<std::byte>> make_inputs(const Graph& graph) {
+// Inputs that any of the built-in models accepts: small floats, integers
+// below `classes`.
+std::vector<std::vector<std::byte>> make_inputs(const Graph& graph,
+                                                int64_t classes) {
   std::vector<std::vector<std::byte>> inputs(graph.values().size());
   for (ValueId id : graph.inputs()) {
     const ValueType& type = graph.value(id).type;
@@ -27,7 +29,7 @@ std::vector<std::vector<std::byte>> make_inputs(const Graph& graph) {
     bytes.resize(count * static_cast<size_t>(item_bytes(type.dtype)));
     for (size_t i = 0; i < count; ++i) {
       if (type.dtype == DType::kInt64) {
-        int64_t value = static_cast<int64_t>(i % 2);
+        int64_t value = static_cast<int64_t>(i) % classes;
         std::memcpy(&bytes[i * sizeof value], &value, sizeof value);
       } else {
         float value = static_cast<float>(i % 97) / 97 - 0.5f;
@@ -80,7 +82,7 @@ void serve(char** argv, int argc) {
                          backend, options);
   trainer.initialise(std::vector<int64_t>(
       static_cast<size_t>(std::max<int64_t>(options.members, 1)), 1));
-  auto inputs = make_inputs(trainer.graph());
+  auto inputs = make_inputs(trainer.graph(), argc > 5 ? std::stoi(argv[5]) : 2);
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "peak") {
       std::cout << trainer.program().peak_bytes() << " "
@@ -97,7 +99,8 @@ void serve(char** argv, int argc) {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::cerr << "usage: step_server MODEL OPTIMIZER THREADS [MEMBERS]\n";
+    std::cerr
+        << "usage: step_server MODEL OPTIMIZER THREADS [MEMBERS [CLASSES]]\n";
     return 2;
   }
   serve(argv, argc);

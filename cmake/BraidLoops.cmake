@@ -15,7 +15,8 @@ endif()
 set(loop_flags_v3 -march=x86-64-v3)
 set(loop_flags_v4 -march=x86-64-v4 -mprefer-vector-width=512)
 
-set_source_files_properties("${kernels}/loops/level/product.cpp" PROPERTIES
+set_source_files_properties("${kernels}/loops/level/product.cpp"
+  "${kernels}/loops/level/max.cpp" "${kernels}/loops/level/random.cpp" PROPERTIES
   COMPILE_OPTIONS "-Wno-psabi")
 
 foreach(level IN LISTS loop_levels)

@@ -212,6 +212,8 @@ TEST(ExecutorTest, AnOpWithoutAKernelIsRefusedByName) {
 // Threads are a function of a call's cost, whatever others set meanwhile.
 TEST(ExecutorTest, EachCallRunsWithItsOwnThreads) {
   EXPECT_EQ(threads_for({.flops = 10, .bytes = 10}, 8), 1);
+  // An update of 64 matrices of 32 x 32.
+  EXPECT_EQ(threads_for({.flops = 10, .bytes = 64 * 32 * 32 * 28}, 8), 1);
   EXPECT_EQ(threads_for({.flops = 1e9, .bytes = 10}, 8), 8);
   EXPECT_EQ(threads_for({.flops = 10, .bytes = 1e9}, 8), 8);
   std::vector<int> seen;

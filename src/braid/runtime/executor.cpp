@@ -45,7 +45,8 @@ void check_measurable(const Node& node, double bytes) {
 }  // namespace
 
 int threads_for(const Cost& cost, int max_threads) {
-  constexpr double kSmallFlops = 4e6, kSmallBytes = 1e6;
+  // Some 100 us of one thread: less is not worth waking others for.
+  constexpr double kSmallFlops = 1e7, kSmallBytes = 4e6;
   bool small = cost.flops < kSmallFlops && cost.bytes < kSmallBytes;
   return small ? 1 : max_threads;
 }

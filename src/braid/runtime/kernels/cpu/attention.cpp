@@ -1,8 +1,10 @@
-// Attention by libtorch's blocked CPU kernel, which never holds all scores.
+// Attention by libtorch's blocked CPU kernel, which never holds all scores, and
+// the weights of attention with dropout by loops of our own.
 #include <cmath>
 
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
+#include "braid/runtime/kernels/cpu/spread.h"
 
 namespace braid::runtime {
 namespace {
@@ -48,9 +50,68 @@ bool fits(const Call& c, const Tensor& q, const Tensor& v) {
          !c.attrs().flag_or("mask_grad", false);
 }
 
+// Rows of scores [N, H, T, S] are shared out among threads.
+template <class F>
+void spread_rows(const Shape& scores, const F& run) {
+  int64_t columns = scores[3], rows = num_elements(scores) / columns;
+  spread(rows, 1 + 16384 / columns, [&](int64_t from, int64_t to) {
+    for (int64_t r = from; r < to; ++r) run(r, r * columns);
+  });
+}
+
+template <class T>
+Run prepare_weights(const Call& c, const LoopsOf<T>& loops) {
+  return [shape = c.in(0).shape, x = c.in(0).as<T>(), y = c.out(0).as<T>(),
+          scale = static_cast<T>(c.attrs().number("scale")),
+          causal = c.attrs().flag_or("is_causal", false),
+          softmax_row = loops.softmax_row] {
+    int64_t queries = shape[2], keys = shape[3];
+    spread_rows(shape, [&](int64_t r, int64_t at) {
+      int64_t seen = causal ? std::min(r % queries + 1, keys) : keys;
+      softmax_row(y + at, x + at, scale, keys, seen);
+    });
+  };
+}
+
+template <class T>
+Run prepare_weights_backward(const Call& c, const LoopsOf<T>& loops) {
+  return [shape = c.in(0).shape, dy = c.in(0).as<T>(), y = c.in(1).as<T>(),
+          dx = c.out(0).as<T>(), backward = loops.softmax_row_backward] {
+    spread_rows(shape, [&](int64_t, int64_t at) {
+      backward(dx + at, dy + at, y + at, shape[3]);
+    });
+  };
+}
+
+// Dense floats.
+bool is_plain(const Call& c) {
+  DType dtype = c.in(0).dtype;
+  bool plain = (dtype == DType::kFloat32 || dtype == DType::kFloat64) &&
+               c.in(0).numel() > 0 && c.out(0).contiguous();
+  for (const Tensor& x : c.inputs) plain = plain && x.contiguous();
+  return plain;
+}
+
+void add_weights(KernelTable& table, const Loops& loops) {
+  const char* op = "attention_softmax";
+  table.add(op, [loops, general = table.at(op)](const Call& c) {
+    if (c.has(1) || !is_plain(c)) return general(c);
+    return c.in(0).dtype == DType::kFloat64 ? prepare_weights(c, loops.f64)
+                                            : prepare_weights(c, loops.f32);
+  });
+  const char* back = "attention_softmax_backward";
+  table.add(back, [loops, general = table.at(back)](const Call& c) {
+    if (!is_plain(c)) return general(c);
+    return c.in(0).dtype == DType::kFloat64
+               ? prepare_weights_backward(c, loops.f64)
+               : prepare_weights_backward(c, loops.f32);
+  });
+}
+
 }  // namespace
 
-void add_cpu_attention(KernelTable& table) {
+void add_cpu_attention(KernelTable& table, const Loops& loops) {
+  add_weights(table, loops);
   const char* op = "scaled_dot_product_attention";
   table.add(op, [general = table.at(op),
                  own = landing_kernel(at::kCPU, {0}, forward)](const Call& c) {

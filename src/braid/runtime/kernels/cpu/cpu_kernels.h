@@ -8,11 +8,13 @@
 
 namespace braid::runtime {
 
-void add_cpu_attention(KernelTable& table);
+void add_cpu_attention(KernelTable& table, const Loops& loops);
+void add_cpu_batch_norm(KernelTable& table, const Loops& loops);
 void add_cpu_dropout(KernelTable& table, const Loops& loops);
 void add_cpu_embedding(KernelTable& table, const Loops& loops);
 void add_cpu_gemm(KernelTable& table, const Loops& loops);
 void add_cpu_loss(KernelTable& table, const Loops& loops);
+void add_cpu_max(KernelTable& table, const Loops& loops);
 void add_cpu_norm(KernelTable& table, const Loops& loops);
 void add_cpu_optimizer(KernelTable& table, const Loops& loops);
 void add_cpu_pointwise(KernelTable& table, const Loops& loops);

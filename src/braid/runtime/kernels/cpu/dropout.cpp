@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "braid/base/rng.h"
 #include "braid/runtime/kernels/aten/bind.h"
@@ -8,7 +9,6 @@
 namespace braid::runtime {
 namespace {
 
-// Narrow values are scaled in f32.
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
@@ -17,21 +17,36 @@ uint64_t first_kept(double p) {
   return static_cast<uint64_t>(std::ceil(p * 4294967296.0));
 }
 
+// Narrow values are scaled in f32.
+template <class T>
+void keep(T* y, const T* x, const uint32_t* words, uint32_t kept, double factor,
+          int64_t count, const Loops& loops) {
+  if constexpr (std::is_same_v<T, Wide<T>>) {
+    loops.of<T>().drop(y, x, words, kept, static_cast<T>(factor), count);
+  } else {
+    auto wide = static_cast<float>(factor);
+    for (int64_t i = 0; i < count; ++i) {
+      y[i] = words[i] >= kept ? static_cast<T>(x[i] * wide) : T(0);
+    }
+  }
+}
+
 // Elements [first, first + count), at most kTile, `first` a multiple of 4.
 constexpr int64_t kTile = 1024;
 
 template <class T>
 void drop_tile(T* y, const T* x, int64_t first, int64_t count, double p,
                DrawKey key, const Loops& loops) {
+  uint64_t kept = first_kept(p);
+  if (kept > std::numeric_limits<uint32_t>::max()) {  // p is 1
+    std::fill_n(y + first, count, T(0));
+    return;
+  }
   uint32_t words[kTile];
   loops.random_words(words, key.key, key.moment,
                      static_cast<uint64_t>(first / 4), (count + 3) / 4);
-  auto factor = static_cast<Wide<T>>(p < 1 ? 1 / (1 - p) : 0);
-  uint64_t kept = first_kept(p);
-  for (int64_t i = 0; i < count; ++i) {
-    y[first + i] =
-        words[i] >= kept ? static_cast<T>(x[first + i] * factor) : T(0);
-  }
+  keep(y + first, x + first, words, static_cast<uint32_t>(kept), 1 / (1 - p),
+       count, loops);
 }
 
 template <class T>

@@ -64,24 +64,56 @@ void gemm(char ta, char tb, int m, int n, int k, const double* a, int lda,
   dgemm_(&ta, &tb, &m, &n, &k, &one, a, &lda, b, &ldb, &beta, c, &ldc);
 }
 
-// One product per batch entry; y is row-major.
+// Entries of a dimension of the batch lie so many elements apart.
+struct BatchDim {
+  int64_t size = 1, step_a = 0, step_b = 0;
+};
+
+// One product per batch entry; y is row-major, entry after entry.
 struct Product {
   Matrix a, b;
   std::byte* y = nullptr;
   const std::byte* bias = nullptr;  // [N] per entry, or none
   int64_t batch = 1;
-  int64_t step_a = 0, step_b = 0, step_y = 0, step_bias = 0;  // elements
+  std::vector<BatchDim> dims;  // of the batch, outermost first; may be none
+
+  int64_t step_y() const { return a.rows * b.columns; }
+
+  // Adds a dimension inside those before, as one with the last where memory
+  // allows.
+  void add_dim(BatchDim dim) {
+    batch *= dim.size;
+    if (!dims.empty() && dims.back().step_a == dim.size * dim.step_a &&
+        dims.back().step_b == dim.size * dim.step_b) {
+      dim.size *= dims.back().size;
+      dims.pop_back();
+    }
+    dims.push_back(dim);
+  }
+
+  // Where entry i begins in a and b.
+  BatchDim entry(int64_t i) const {
+    BatchDim at;
+    for (size_t d = dims.size(); d-- > 0;) {
+      int64_t index = d == 0 ? i : i % dims[d].size;
+      at.step_a += index * dims[d].step_a;
+      at.step_b += index * dims[d].step_b;
+      if (d > 0) i /= dims[d].size;
+    }
+    return at;
+  }
 };
 
 template <class T>
 void run_entry(const Product& p, int64_t i) {
   auto m = static_cast<int>(p.a.rows), n = static_cast<int>(p.b.columns);
   auto k = static_cast<int>(p.a.columns);
-  auto* y = reinterpret_cast<T*>(p.y) + i * p.step_y;
-  const auto* a = reinterpret_cast<const T*>(p.a.data) + i * p.step_a;
-  const auto* b = reinterpret_cast<const T*>(p.b.data) + i * p.step_b;
+  BatchDim at = p.entry(i);
+  auto* y = reinterpret_cast<T*>(p.y) + i * p.step_y();
+  const auto* a = reinterpret_cast<const T*>(p.a.data) + at.step_a;
+  const auto* b = reinterpret_cast<const T*>(p.b.data) + at.step_b;
   if (p.bias) {
-    const auto* bias = reinterpret_cast<const T*>(p.bias) + i * p.step_bias;
+    const auto* bias = reinterpret_cast<const T*>(p.bias) + i * n;
     for (int row = 0; row < m; ++row) std::copy_n(bias, n, y + row * n);
   }
   T beta = p.bias ? T(1) : T(0);
@@ -134,11 +166,12 @@ template <class T>
 Run make_small_run(const Product& p, const LoopsOf<T>& loops) {
   return [p, first = small_entry<T>(p), product = loops.product] {
     spread_entries(p, [&](int64_t i) {
+      BatchDim at = p.entry(i);
       SmallProduct<T> entry = first;
-      entry.y += i * p.step_y;
-      entry.a += i * p.step_a;
-      entry.b += i * p.step_b;
-      if (entry.bias) entry.bias += i * p.step_bias;
+      entry.y += i * p.step_y();
+      entry.a += at.step_a;
+      entry.b += at.step_b;
+      if (entry.bias) entry.bias += i * entry.n;
       product(entry);
     });
   };
@@ -207,35 +240,33 @@ Run prepare_linear(const Call& c, const Loops& loops, const Kernel& general) {
   if (c.has(2) && !c.in(2).contiguous()) return general(c);
   p.y = c.out(0).data;
   p.bias = c.has(2) ? c.in(2).data : nullptr;
-  if (members > 0) {
-    p.batch = members;
-    p.step_a = x.strides[0];
-    p.step_b = w.strides[0];
-    p.step_y = p.a.rows * p.b.columns;
-    p.step_bias = p.b.columns;
-  }
+  if (members > 0) p.add_dim({members, x.strides[0], w.strides[0]});
   return make_run(p, x.dtype, loops);
+}
+
+// Operands of one rank; a batch dimension of 1 meets any other.
+bool add_batch(const Tensor& a, const Tensor& b, Product& p) {
+  for (size_t d = 0; d + 2 < a.shape.size(); ++d) {
+    int64_t size = std::max(a.shape[d], b.shape[d]);
+    auto step = [&](const Tensor& t) {
+      return t.shape[d] == 1 ? 0 : t.strides[d];
+    };
+    if (size == 0) return false;
+    p.add_dim({size, step(a), step(b)});
+  }
+  return true;
 }
 
 Run prepare_matmul(const Call& c, const Loops& loops, const Kernel& general) {
   size_t rank = c.in(0).shape.size();
   Product p;
-  bool plain =
-      is_gemm_type(c.in(0)) && c.in(1).shape.size() == rank &&
-      (rank == 2 || (rank == 3 && c.in(0).shape[0] == c.in(1).shape[0]));
-  if (!plain || !c.out(0).contiguous() ||
-      !make_matrix(c.in(0), rank - 2, p.a) ||
-      !make_matrix(c.in(1), rank - 2, p.b)) {
+  if (!is_gemm_type(c.in(0)) || c.in(1).shape.size() != rank ||
+      !c.out(0).contiguous() || !make_matrix(c.in(0), rank - 2, p.a) ||
+      !make_matrix(c.in(1), rank - 2, p.b) || !add_batch(c.in(0), c.in(1), p) ||
+      is_empty(p)) {
     return general(c);
   }
   p.y = c.out(0).data;
-  if (rank == 3) {
-    p.batch = c.in(0).shape[0];
-    p.step_a = c.in(0).strides[0];
-    p.step_b = c.in(1).strides[0];
-    p.step_y = p.a.rows * p.b.columns;
-  }
-  if (is_empty(p)) return general(c);
   return make_run(p, c.in(0).dtype, loops);
 }
 

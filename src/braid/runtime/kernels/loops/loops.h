@@ -31,6 +31,13 @@ struct SmallProduct {
 // Elements that b may have when its columns are the contiguous ones.
 constexpr int64_t kMaxTurned = 4096;
 
+// What the backward pass of a normalisation knows of each column.
+template <class T>
+struct NormColumns {
+  const T *mean = nullptr, *slope = nullptr;
+  const T *shift = nullptr, *scale = nullptr;
+};
+
 // One member's parameter and states; missing states are null.
 template <class T>
 struct UpdatePlaces {
@@ -74,11 +81,45 @@ struct LoopsOf {
                               const T* mean, const T* rstd, int64_t rows,
                               int64_t columns, T* dw, T* db);
 
+  // Columns of R rows that lie `step` apart. Sums of x, of (x - mean)^2, and of
+  // dy and dy * (x - mean); rows are added in a fixed order.
+  void (*column_sums)(double* sums, const T* x, int64_t rows, int64_t columns,
+                      int64_t step);
+  void (*column_squares)(double* sums, const T* x, const T* mean, int64_t rows,
+                         int64_t columns, int64_t step);
+  void (*column_pairs)(double* sums, double* dots, const T* dy, const T* x,
+                       const T* mean, int64_t rows, int64_t columns,
+                       int64_t step);
+  // y = x * scale + shift.
+  void (*scale_columns)(T* y, const T* x, const T* scale, const T* shift,
+                        int64_t rows, int64_t columns, int64_t step);
+  // dx = (dy - shift - (x - mean) * slope) * scale.
+  void (*norm_columns_backward)(T* dx, const T* dy, const T* x,
+                                const NormColumns<T>& at, int64_t rows,
+                                int64_t columns, int64_t step);
+
+  // The greatest of each window of 2 x 2 in a plane whose rows are `width`
+  // wide, and its place there: [R, C] of them.
+  void (*pool_halves)(T* y, int64_t* places, const T* x, int64_t rows,
+                      int64_t columns, int64_t width);
+  // The greatest of x[n] and the first of its places. NaN is the greatest.
+  void (*row_max)(T* value, int64_t* place, const T* x, int64_t count);
+
+  // y = x * factor where the random word is at least `kept`, else 0.
+  void (*drop)(T* y, const T* x, const uint32_t* words, uint32_t kept, T factor,
+               int64_t count);
+
   // totals[R] = log(sum(exp(x[R, C]))).
   void (*log_sum_exp)(T* totals, const T* x, int64_t rows, int64_t columns);
   // y = (exp(x - totals) - shift) * factor.
   void (*scaled_softmax)(T* y, const T* x, const T* totals, T shift, T factor,
                          int64_t rows, int64_t columns);
+
+  // y = softmax(x * scale) over the first `seen` columns, 0 in the others, and
+  // everywhere where all of x is -inf. y lies apart from x.
+  void (*softmax_row)(T* y, const T* x, T scale, int64_t columns, int64_t seen);
+  // dx = (dy - sum(dy * y)) * y.
+  void (*softmax_row_backward)(T* dx, const T* dy, const T* y, int64_t columns);
 
   void (*product)(const SmallProduct<T>& p);
 

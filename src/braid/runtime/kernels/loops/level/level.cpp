@@ -17,11 +17,14 @@ constexpr const char* level_name() {
 template <class T>
 LoopsOf<T> make_loops_of() {
   LoopsOf<T> loops{};
+  add_columns(loops);
   add_loss(loops);
+  add_max(loops);
   add_norm(loops);
   add_pointwise(loops);
   add_product(loops);
   add_reduce(loops);
+  add_softmax(loops);
   add_updates(loops);
   return loops;
 }

@@ -38,7 +38,11 @@ void random_words(uint32_t* words, uint64_t key, uint64_t moment,
 
 // Each fills its rows of the table, for float and double.
 template <class T>
+void add_columns(LoopsOf<T>& loops);
+template <class T>
 void add_loss(LoopsOf<T>& loops);
+template <class T>
+void add_max(LoopsOf<T>& loops);
 template <class T>
 void add_norm(LoopsOf<T>& loops);
 template <class T>
@@ -47,6 +51,8 @@ template <class T>
 void add_product(LoopsOf<T>& loops);
 template <class T>
 void add_reduce(LoopsOf<T>& loops);
+template <class T>
+void add_softmax(LoopsOf<T>& loops);
 template <class T>
 void add_updates(LoopsOf<T>& loops);
 

@@ -1,23 +1,8 @@
 // Layer normalisation of rows.
-#include "braid/runtime/kernels/loops/level/level.h"
+#include "braid/runtime/kernels/loops/level/lanes.h"
 
 namespace braid::runtime::BRAID_LEVEL {
 namespace {
-
-// Sums in lanes become vector code; the lanes are added in a fixed order.
-template <class T, class F>
-BRAID_INLINE T lane_sum(int64_t count, F&& term) {
-  constexpr int64_t kLanes = 16;
-  T sums[kLanes] = {};
-  int64_t whole = count / kLanes * kLanes;
-  for (int64_t i = 0; i < whole; i += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) sums[l] += term(i + l);
-  }
-  T sum = 0;
-  for (T s : sums) sum += s;
-  for (int64_t i = whole; i < count; ++i) sum += term(i);
-  return sum;
-}
 
 template <class T>
 BRAID_INLINE void forward_row(T* y, const T* x, const T* w, const T* b,

@@ -35,6 +35,15 @@ void mul(T* y, const T* a, const T* b, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = a[i] * b[i];
 }
 
+template <class T>
+void drop(T* y, const T* x, const uint32_t* words, uint32_t kept, T factor,
+          int64_t n) {
+  BRAID_ELEMENTWISE
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = words[i] >= kept ? x[i] * factor : T(0);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -44,6 +53,7 @@ void add_pointwise(LoopsOf<T>& loops) {
   loops.add = add<T>;
   loops.sub = sub<T>;
   loops.mul = mul<T>;
+  loops.drop = drop<T>;
 }
 
 template void add_pointwise(LoopsOf<float>& loops);
