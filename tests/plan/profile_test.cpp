@@ -14,6 +14,18 @@ TEST(Profile, KnowsWhatWasSet) {
   EXPECT_EQ(profile.find("conv2d"), std::nullopt);
 }
 
+TEST(Profile, TakesWhatAnotherHas) {
+  Profile profile, other;
+  profile.set("a", 1);
+  profile.set("b", 2);
+  other.set("b", 3);
+  other.set("c", 4);
+  profile.add(other);
+  EXPECT_EQ(profile.find("a"), 1);
+  EXPECT_EQ(profile.find("b"), 3);
+  EXPECT_EQ(profile.find("c"), 4);
+}
+
 TEST(Profile, ComesBackFromItsText) {
   Profile profile;
   profile.set("a \"quoted\" key", 1.0 / 3);

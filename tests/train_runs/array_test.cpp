@@ -200,6 +200,69 @@ TEST_F(ArrayTest, ContentOfAnotherKindIsRefused) {
   }
 }
 
+// Jobs whose models differ in some layers.
+class PartialArray : public ArrayTest {
+ protected:
+  PartialArray() {
+    const char* const models[] = {"mlp(hidden=8,layers=2,dropout=0.1)",
+                                  "mlp(hidden=8,layers=3,dropout=0.3)",
+                                  "mlp(hidden=8,layers=2,dropout=0.2)",
+                                  "mlp(hidden=8,layers=1,dropout=0.2)"};
+    for (const char* model : models) {
+      made_.push_back(std::make_unique<Job>(
+          machine(),
+          config(fmt::format("model: {}\ndtype: f64\nsteps: 1000\nclip: 1\n"
+                             "schedule: cosine(steps=40)\n",
+                             model),
+                 {fmt::format("seed={}", 7 + made_.size())})));
+      differing_.push_back(made_.back().get());
+    }
+  }
+
+  std::vector<const Job*> differing_;
+
+ private:
+  std::vector<std::unique_ptr<Job>> made_;
+};
+
+TEST_F(PartialArray, EveryMemberIsAsIfItWereAlone) {
+  EXPECT_FALSE(are_alike(differing_));
+  LiveMembers live(differing_, 4);
+  EXPECT_TRUE(live.array().is_partial());
+  for (const Job* job : differing_) live.add(*job);
+  for (int i = 0; i < 7; ++i) live.step();
+  for (MemberId member : live.array().members()) {
+    expect_as_alone(live, member);
+  }
+}
+
+TEST_F(PartialArray, MembersLeaveAndComeBackToTheirPlaces) {
+  LiveMembers live(differing_, 4);
+  std::vector<MemberId> ids;
+  for (const Job* job : differing_) ids.push_back(live.add(*job));
+  for (int i = 0; i < 4; ++i) live.step();
+  live.drop(ids[1]);
+  EXPECT_THROW(live.add(*differing_[0]), std::invalid_argument);
+  EXPECT_THROW(live.replace(ids[0], *differing_[1]), std::invalid_argument);
+  live.step();
+  live.array().compact();
+  EXPECT_EQ(live.array().capacity(), 3);
+  live.step();
+  MemberId back = live.add(*differing_[1]);
+  live.step();
+  EXPECT_EQ(live.array().capacity(), 4);
+  expect_as_alone(live, back);
+  for (MemberId member : live.array().members()) {
+    expect_as_alone(live, member);
+  }
+}
+
+TEST_F(PartialArray, NeedsAPlaceForEachOfThem) {
+  auto backend = open_cpu();
+  EXPECT_THROW(Array(differing_, *backend, {.capacity = 3}),
+               std::invalid_argument);
+}
+
 // Numbers for sequences of changes, the same for the same seed.
 class Dice {
  public:

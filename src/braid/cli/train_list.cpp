@@ -110,8 +110,12 @@ int train_list(train::JobList list, const TrainListOptions& o) {
   }
   train::check_free_for_jobs(o.out);
   train::JobFolder folder;
-  for (const train::ArrayPlan& plan :
-       train::plan_arrays(*machine, list.jobs, profile).arrays) {
+  train::ArrayPlans plans = train::plan_arrays(*machine, list.jobs, profile);
+  if (!o.profile.empty()) {
+    train::time_arrays(*machine, list.jobs, plans, profile);
+    folder.profile = profile;
+  }
+  for (const train::ArrayPlan& plan : plans.arrays) {
     folder.arrays.push_back(plan.jobs);
   }
   folder.jobs = std::move(list.jobs);

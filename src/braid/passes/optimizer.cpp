@@ -13,14 +13,6 @@
 namespace braid::passes {
 namespace {
 
-const UpdateKind& kind_of(const std::string& name) {
-  if (const UpdateKind* kind = find_update_kind(name)) return *kind;
-  std::vector<std::string> known;
-  for (const UpdateKind& kind : update_kinds()) known.push_back(kind.name);
-  fail_usage("[optimizer] unknown kind '{}'\nHINT: did you mean '{}'?", name,
-             nearest_name(name, known));
-}
-
 // Whether a state is kept: always, or when its flag is set.
 bool needs_state(const UpdateKind& kind, const Optimizer& optimizer,
                  const std::string& state) {
@@ -54,7 +46,7 @@ class UpdateBuilder {
       : step_(step),
         graph_(step.graph),
         optimizer_(optimizer),
-        kind_(kind_of(optimizer.kind)) {
+        kind_(find_kind(optimizer.kind)) {
     for (const Slot& slot : graph_.slots()) {
       members_ = std::max({members_, slot.members, slot.owner() + 1});
     }
@@ -311,76 +303,7 @@ class UpdateBuilder {
   std::vector<Product> products_;
 };
 
-bool is_flag(const UpdateKind& kind, const std::string& name) {
-  for (const auto& [flag, unused] : kind.flags) {
-    if (flag == name) return true;
-  }
-  return false;
-}
-
-std::vector<std::string> known_options(const Optimizer& optimizer) {
-  std::vector<std::string> known{"clip_norm", "clip_value", "ema_decay",
-                                 "skip_nonfinite", "loss_scale"};
-  for (const auto& [flag, unused] : kind_of(optimizer.kind).flags) {
-    known.push_back(flag);
-  }
-  for (const auto& [name, unused] : optimizer.hyper) known.push_back(name);
-  return known;
-}
-
 }  // namespace
-
-Optimizer make_optimizer(const std::string& kind) {
-  Optimizer optimizer{.kind = kind, .hyper = {}};
-  for (const auto& [name, value] : kind_of(kind).values) {
-    optimizer.hyper[name] = value;
-  }
-  return optimizer;
-}
-
-void set_option(Optimizer& optimizer, const std::string& name, double value) {
-  const UpdateKind& kind = kind_of(optimizer.kind);
-  bool flag = is_flag(kind, name);
-  if (optimizer.hyper.contains(name)) {
-    optimizer.hyper[name] = value;
-    if (flag && value != 0) optimizer.flags.insert(name);
-  } else if (flag) {
-    value != 0 ? void(optimizer.flags.insert(name))
-               : void(optimizer.flags.erase(name));
-  } else if (name == "skip_nonfinite") {
-    optimizer.skip_nonfinite = value != 0;
-    if (value != 0) optimizer.hyper[name] = value;
-  } else if (is_loss_scale_option(name)) {
-    set_loss_scale_option(optimizer, name, value);
-  } else if (name == "clip_norm" || name == "clip_value" ||
-             name == "ema_decay") {
-    optimizer.hyper[name] = value;
-    optimizer.clip = optimizer.clip || name == "clip_norm";
-    optimizer.clip_each = optimizer.clip_each || name == "clip_value";
-    optimizer.average = optimizer.average || name == "ema_decay";
-  } else {
-    fail_usage("[optimizer] {} has no value '{}'\nHINT: did you mean '{}'?",
-               optimizer.kind, name,
-               nearest_name(name, known_options(optimizer)));
-  }
-}
-
-void add_group(Optimizer& optimizer, const ParameterGroup& group) {
-  const UpdateKind& kind = kind_of(optimizer.kind);
-  std::vector<std::string> known;
-  if (optimizer.clip_each) known.push_back("clip_value");
-  for (const auto& [name, unused] : kind.values) known.push_back(name);
-  for (const auto& [name, value] : group.values) {
-    if (std::ranges::find(known, name) == known.end()) {
-      fail_usage(
-          "[optimizer] group '{}': {} has no value '{}' for a group\n"
-          "HINT: did you mean '{}'?",
-          group.pattern, kind.name, name, nearest_name(name, known));
-    }
-    if (is_flag(kind, name) && value != 0) optimizer.flags.insert(name);
-  }
-  optimizer.groups.push_back(group);
-}
 
 StepGraph add_optimizer(const OpTable&, StepGraph step,
                         const Optimizer& optimizer) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "braid/ops/op.h"
+#include "braid/ops/update_kinds.h"
 #include "braid/passes/step_graph.h"
 
 namespace braid::passes {
@@ -39,6 +40,9 @@ struct Optimizer {
 
   bool has(const std::string& flag) const { return flags.contains(flag); }
 };
+
+// The kind of that name (ops/update_kinds.h); throws when there is none.
+const UpdateKind& find_kind(const std::string& name);
 
 // Known kinds with their default values; throws for others.
 Optimizer make_optimizer(const std::string& kind);

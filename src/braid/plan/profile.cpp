@@ -30,6 +30,12 @@ void Profile::set(std::string key, double seconds) {
   seconds_.insert_or_assign(std::move(key), seconds);
 }
 
+void Profile::add(const Profile& other) {
+  for (const auto& [key, seconds] : other.seconds_) {
+    seconds_.insert_or_assign(key, seconds);
+  }
+}
+
 std::string Profile::text() const {
   Json json{{"seconds", seconds_}};
   return json.dump(1) + "\n";

@@ -15,6 +15,7 @@ class Profile {
  public:
   std::optional<double> find(std::string_view key) const;
   void set(std::string key, double seconds);
+  void add(const Profile& other);  // its seconds count over those here
   size_t size() const { return seconds_.size(); }
   bool operator==(const Profile&) const = default;
 

@@ -52,9 +52,10 @@ int64_t Array::place(MemberId member) const {
   return static_cast<int64_t>(at(member));
 }
 
-size_t Array::free_place() const {
+size_t Array::place_for(const Job& job) const {
   for (size_t i = 0; i < places_.size(); ++i) {
-    if (!places_[i].job) return i;
+    bool fits = !is_partial_ || kinds_[i] == &job;
+    if (!places_[i].job && fits) return i;
   }
   fail_usage(
       "[array.add] all {} places are taken\n"
@@ -64,14 +65,14 @@ size_t Array::free_place() const {
 
 MemberId Array::add(const Job& job) {
   admit(job);
-  size_t place = free_place();
+  size_t place = place_for(job);
   seat(place, job);
   return places_[place].member;
 }
 
 MemberId Array::add(const Job& job, const MemberContent& content) {
   admit(job);
-  size_t place = free_place();
+  size_t place = place_for(job);
   check_content(place, content);
   seat(place, job);
   write_content(place, content);
@@ -81,8 +82,11 @@ MemberId Array::add(const Job& job, const MemberContent& content) {
 void Array::drop(MemberId member) { places_[at(member)] = {}; }
 
 MemberId Array::replace(MemberId member, const Job& job) {
-  size_t place = at(member);
+  if (is_partial_ && places_[at(member)].job != &job) {
+    fail_usage("[array.replace] members that differ have places of their own");
+  }
   admit(job);
+  size_t place = at(member);
   seat(place, job);
   return places_[place].member;
 }
@@ -95,7 +99,7 @@ void Array::admit(const Job& job) {
     if (place.job) kinds.push_back(place.job);
   }
   kinds.push_back(&job);
-  rebuild(options_.capacity, kinds);
+  rebuild(is_partial_ ? std::ssize(kinds) : options_.capacity, kinds);
 }
 
 void Array::seat(size_t place, const Job& job) {
@@ -109,7 +113,15 @@ void Array::resize(int64_t capacity) {
     fail_usage("[array.resize] expected {} places or more, got {}",
                std::max<int64_t>(size(), 1), capacity);
   }
-  if (capacity != options_.capacity) rebuild(capacity, kinds_);
+  if (capacity == options_.capacity) return;
+  std::vector<const Job*> kinds = kinds_;
+  if (is_partial_) {
+    kinds.clear();
+    for (const Place& place : places_) {
+      if (place.job) kinds.push_back(place.job);
+    }
+  }
+  rebuild(capacity, kinds);
 }
 
 // Members move to the first places, in order. Memory of the old array is given
@@ -129,10 +141,11 @@ void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds) {
     places_.resize(static_cast<size_t>(std::max<int64_t>(with, 1)));
     compile();
     for (size_t i = 0; i < members.size(); ++i) {
-      write_initial(i, *members[i].job);
-      write_content(i, contents[i]);
-      set_schedules(i, *members[i].job);
-      places_[i] = members[i];
+      size_t place = place_for(*members[i].job);
+      write_initial(place, *members[i].job);
+      write_content(place, contents[i]);
+      set_schedules(place, *members[i].job);
+      places_[place] = members[i];
     }
   };
   std::vector<const Job*> kinds_before = kinds_;

@@ -9,6 +9,7 @@
 // which has exactly one member.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -30,14 +31,17 @@ using MemberContent = std::map<std::string, std::vector<std::byte>>;
 struct ArrayOptions {
   int64_t capacity = 0;         // places; 0: one model without that axis
   bool shares_batches = false;  // all members train on the same batches
+  plan::Profile profile = {};   // measured seconds that lowerings go by
 };
 
 // One thread. Borrows the backend, and jobs as long as they are members.
 class Array {
  public:
   // Compiles what these jobs need, which may become members later. They agree
-  // in everything but numbers (see signature.h). Throws when they do not fit
-  // the device's limit.
+  // in everything but numbers (see job_signature.h); or they differ in some
+  // layers (see passes/partial.h): then there is a place for each of them,
+  // which only that job can have. Throws when they do not fit the device's
+  // limit.
   Array(std::vector<const Job*> kinds, runtime::Backend& backend,
         ArrayOptions options);
   Array(const Array&) = delete;
@@ -45,6 +49,7 @@ class Array {
 
   int64_t capacity() const { return options_.capacity; }
   bool shares_batches() const { return options_.shares_batches; }
+  bool is_partial() const { return is_partial_; }  // members differ in layers
   int64_t num_places() const { return static_cast<int64_t>(places_.size()); }
   int64_t size() const;                   // members that there are
   std::vector<MemberId> members() const;  // by place
@@ -64,8 +69,9 @@ class Array {
   // A copy; blocks while it comes from the device.
   MemberContent content(MemberId member) const;
 
-  // Other numbers of places, from the number of members on; blocks while it
-  // compiles. When that fails everything is as before.
+  // Other numbers of places, from the number of members on; where members
+  // differ, exactly that many. Blocks while it compiles. When that fails
+  // everything is as before.
   void resize(int64_t capacity);
   void compact() { resize(size()); }
 
@@ -100,12 +106,13 @@ class Array {
   static constexpr MemberId kNoMember = -1;
 
   size_t at(MemberId member) const;
-  size_t free_place() const;
+  size_t place_for(const Job& job) const;
   void admit(const Job& job);
   void seat(size_t place, const Job& job);
   void compile();
   void rebuild(int64_t capacity, const std::vector<const Job*>& kinds);
-  ProgramSource adapted(ProgramSource source, bool shares) const;
+  ProgramSource joint_source(
+      const std::function<ProgramSource(const Job&)>& source_of) const;
   bool is_compiled_for(const Job& job) const;
   void write_initial(size_t place, const Job& job);
   void check_content(size_t place, const MemberContent& content) const;
@@ -116,6 +123,7 @@ class Array {
   runtime::Backend& backend_;
   ArrayOptions options_;
   std::vector<const Job*> kinds_;
+  bool is_partial_ = false;
   std::vector<Place> places_;
   MemberId next_id_ = 0;
   std::unique_ptr<Programs> programs_;
@@ -126,6 +134,9 @@ class Array {
   std::vector<std::vector<double>> losses_;            // by phase, then place
   std::vector<bool> active_;  // what the mask holds, by place
 };
+
+// Whether jobs have the same graphs; others are members of a partial array.
+bool are_alike(const std::vector<const Job*>& jobs);
 
 // Whether a slot is part of a member's content.
 bool is_of_member(const Slot& slot);

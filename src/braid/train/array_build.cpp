@@ -4,8 +4,10 @@
 #include <set>
 
 #include "braid/base/error.h"
+#include "braid/graph/signature.h"
 #include "braid/passes/names.h"
 #include "braid/train/array.h"
+#include "braid/train/job_signature.h"
 #include "braid/train/model_state.h"
 
 namespace braid::train {
@@ -17,6 +19,13 @@ passes::Schedule constant_rate() { return passes::parse_schedule("constant"); }
 // has them only among others.
 bool is_of_schedule(const std::string& slot) {
   return slot.starts_with(passes::schedule_slot(""));
+}
+
+bool watches_loss(const Job* job) {
+  return std::ranges::any_of(
+      job->model().networks(), [](const JobNetwork& network) {
+        return network.schedule && passes::watches_loss(*network.schedule);
+      });
 }
 
 // Slots as the job alone has them, with its own initial values.
@@ -36,19 +45,37 @@ std::map<std::string, Slot> own_slots(const Job& job, bool watches_loss) {
 
 }  // namespace
 
-// Batches are inputs of one model; of an array they have an axis of members
-// unless all members share them. Noise is each member's own.
-ProgramSource Array::adapted(ProgramSource source, bool shares) const {
+bool are_alike(const std::vector<const Job*>& jobs) {
+  std::set<std::string> configs, graphs;
+  for (const Job* job : jobs) configs.insert(config_signature(job->config()));
+  if (configs.size() == 1) return true;  // without a look at graphs
+  for (const Job* job : jobs) {
+    std::string text;
+    for (size_t i = 0; i < job->model().phases().size(); ++i) {
+      text += graph_signature(job->model().forward(i, job->batch_rows()));
+    }
+    graphs.insert(std::move(text));
+  }
+  return graphs.size() == 1;
+}
+
+// One program for all members. Batches are inputs of one model; of an array
+// they have an axis of members unless all members share them, as they do when
+// they are evaluated. Noise is each member's own.
+ProgramSource Array::joint_source(
+    const std::function<ProgramSource(const Job&)>& source_of) const {
+  ProgramSource source = source_of(*kinds_[0]);
   if (options_.capacity == 0) return source;
+  if (is_partial()) {
+    for (const Job* job : kinds_) {
+      source.members.push_back(source_of(*job).forward);
+    }
+  }
   if (source.learns()) {
     source.scheduled = true;
-    source.watches_loss = std::ranges::any_of(kinds_, [](const Job* job) {
-      return std::ranges::any_of(
-          job->model().networks(), [](const JobNetwork& network) {
-            return network.schedule && passes::watches_loss(*network.schedule);
-          });
-    });
+    source.watches_loss = std::ranges::any_of(kinds_, watches_loss);
   }
+  bool shares = options_.shares_batches || !source.learns();
   for (ValueId input : source.forward.inputs()) {
     const std::string& name = source.forward.value(input).name;
     bool is_data = kinds_[0]->data().field_of(name).has_value();
@@ -65,6 +92,11 @@ void Array::compile() {
   eval_programs_.clear();
   active_.clear();
   const Job& first = *kinds_[0];
+  is_partial_ = options_.capacity > 0 && !are_alike(kinds_);
+  if (is_partial_ && options_.capacity != std::ssize(kinds_)) {
+    fail_usage("[array] {} jobs that differ need {} places, got {}",
+               kinds_.size(), kinds_.size(), options_.capacity);
+  }
   size_t num_phases = first.model().phases().size();
   std::vector<ProgramSource> sources;
   for (const Job* job : kinds_) {
@@ -72,20 +104,22 @@ void Array::compile() {
       if (step_programs_.contains({0, rows})) continue;
       for (size_t i = 0; i < num_phases; ++i) {
         step_programs_[{i, rows}] = sources.size();
-        sources.push_back(
-            adapted(job->step_source(i, rows), options_.shares_batches));
+        sources.push_back(joint_source(
+            [&](const Job& of) { return of.step_source(i, rows); }));
       }
     }
   }
   for (const Job* job : kinds_) {
     for (int64_t rows : job->eval_row_counts()) {
       if (!eval_programs_.emplace(rows, sources.size()).second) continue;
-      sources.push_back(adapted(job->eval_source(rows), true));
+      sources.push_back(
+          joint_source([&](const Job& of) { return of.eval_source(rows); }));
     }
   }
   ProgramOptions options = first.program_options();
   options.members = options_.capacity;
   options.masked = options_.capacity > 0;
+  options.profile = options_.profile;
   programs_ = std::make_unique<Programs>(first.machine().ops(), sources,
                                          backend_, options);
   for (size_t i = 0; i < programs_->size(); ++i) {
@@ -108,19 +142,17 @@ void Array::compile() {
 
 bool Array::is_compiled_for(const Job& job) const {
   if (options_.capacity == 0) return &job == kinds_[0];
+  if (is_partial()) return std::ranges::find(kinds_, &job) != kinds_.end();
   auto has_steps = [&](int64_t rows) {
     return step_programs_.contains({0, rows});
   };
   auto has_eval = [&](int64_t rows) { return eval_programs_.contains(rows); };
-  auto watches = [&](const JobNetwork& network) {
-    return network.schedule && passes::watches_loss(*network.schedule);
-  };
   bool has_plateau = std::ranges::any_of(state().slots(), [](const Slot& slot) {
     return slot.name.starts_with("schedule/") && slot.name.ends_with("plateau");
   });
   return std::ranges::all_of(job.step_row_counts(), has_steps) &&
          std::ranges::all_of(job.eval_row_counts(), has_eval) &&
-         (has_plateau || std::ranges::none_of(job.model().networks(), watches));
+         (has_plateau || !watches_loss(&job));
 }
 
 void Array::write_initial(size_t place, const Job& job) {

@@ -15,11 +15,19 @@ struct ArrayPlans {
   std::vector<ArrayPlan> arrays = {};
 };
 
+// Jobs of one signature are grouped (grouping.h); those that are alone with
+// theirs join others with whom they have most layers in common.
 // Opens one job of each kind, so that what is wrong with any of them shows:
 // errors are those of Job, with the name of the job in a list of several.
 // Compiles arrays, but allocates and trains nothing. Blocks meanwhile.
 ArrayPlans plan_arrays(const runtime::Machine& machine,
                        const std::vector<NamedJob>& jobs,
                        const plan::Profile& profile = {});
+
+// Times the lowerings of convolutions of these arrays that the profile has no
+// seconds for, and adds them. Blocks while it measures.
+void time_arrays(const runtime::Machine& machine,
+                 const std::vector<NamedJob>& jobs, const ArrayPlans& plans,
+                 plan::Profile& profile);
 
 }  // namespace braid::train

@@ -149,7 +149,9 @@ std::vector<ProgramSource> Job::sources() const {
 }
 
 ProgramOptions Job::program_options() const {
-  return {.precision = *find_dtype(config_.precision), .threads = threads()};
+  return {.precision = *find_dtype(config_.precision),
+          .threads = threads(),
+          .device = device()};
 }
 
 data::LoaderOptions Job::loader_options() const {

@@ -20,11 +20,17 @@ std::string folder_text(const JobFolder& folder) {
   for (const NamedJob& job : folder.jobs) {
     jobs.push_back({{"name", job.name}, {"config", job_text(job.config)}});
   }
-  return Json{{"jobs", jobs}, {"arrays", folder.arrays}}.dump(1) + "\n";
+  Json all{{"jobs", jobs},
+           {"arrays", folder.arrays},
+           {"profile", folder.profile.text()}};
+  return all.dump(1) + "\n";
 }
 
 JobFolder parse_folder(const Json& json, const fs::path& path) {
-  JobFolder folder{.jobs = {}, .arrays = json.at("arrays")};
+  JobFolder folder{
+      .jobs = {},
+      .arrays = json.at("arrays"),
+      .profile = plan::Profile::parse(json.at("profile").get<std::string>())};
   for (const Json& job : json.at("jobs")) {
     auto text = job.at("config").get<std::string>();
     folder.jobs.push_back({job.at("name"), parse_job(text, path)});

@@ -1,6 +1,7 @@
 // The folder of several jobs:
 //
-//   OUT/jobs.json              the jobs, and which of them train as one
+//   OUT/jobs.json              the jobs, which of them train as one, and the
+//                              measured seconds that lowerings go by
 //       NAME/                  the run of each job, as if it were alone
 //       array-0/checkpoints/   one checkpoint for all members of an array
 //
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "braid/plan/profile.h"
 #include "braid/train/job_list.h"
 
 namespace braid::train {
@@ -19,6 +21,7 @@ struct JobFolder {
   std::vector<NamedJob> jobs = {};
   // Numbers of jobs that are members of one array, one after the other.
   std::vector<std::vector<size_t>> arrays = {};
+  plan::Profile profile = {};
 };
 
 // Names within the folder.

@@ -71,7 +71,7 @@ std::string contents_text(const JobNetwork& network, const Graph& forward) {
   return fmt::format("contents {:x}\n", network.contents->fingerprint());
 }
 
-std::string phases_text(const Job& job) {
+std::string phases_text(const Job& job, bool with_graphs) {
   std::string text;
   int64_t rows = job.batch_rows(), parts = job.micro_batches(rows);
   for (size_t i = 0; i < job.model().phases().size(); ++i) {
@@ -80,17 +80,19 @@ std::string phases_text(const Job& job) {
     Graph forward = job.model().forward(i, rows / parts);
     text += fmt::format("phase {} every={}\n", network.name, phase.every) +
             network_text(job.config(), network.config) +
-            contents_text(network, forward) + graph_signature(forward);
+            contents_text(network, forward);
+    if (with_graphs) text += graph_signature(forward);
   }
   return text;
 }
 
-std::string eval_text(const Job& job) {
+std::string eval_text(const Job& job, bool with_graphs) {
   if (!job.has_eval()) return "eval none\n";
-  return fmt::format("eval rows={} rest={} metrics={}\n{}", job.eval_rows(),
-                     job.eval_rest_rows(),
-                     fmt::join(job.model().metrics(), ","),
-                     graph_signature(job.model().eval(job.eval_rows())));
+  std::string text =
+      fmt::format("eval rows={} rest={} metrics={}\n", job.eval_rows(),
+                  job.eval_rest_rows(), fmt::join(job.model().metrics(), ","));
+  if (!with_graphs) return text;
+  return text + graph_signature(job.model().eval(job.eval_rows()));
 }
 
 // The rest of an epoch counts whether a job gets there or not: how many steps
@@ -117,8 +119,13 @@ std::string device_text(const Job& job) {
 }  // namespace
 
 std::string job_signature(const Job& job) {
-  return device_text(job) + batches_text(job) + phases_text(job) +
-         eval_text(job);
+  return device_text(job) + batches_text(job) + phases_text(job, true) +
+         eval_text(job, true);
+}
+
+std::string frame_signature(const Job& job) {
+  return device_text(job) + batches_text(job) + phases_text(job, false) +
+         eval_text(job, false);
 }
 
 std::string config_signature(const JobConfig& config) {

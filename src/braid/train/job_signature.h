@@ -16,6 +16,10 @@ namespace braid::train {
 // may enter files. Builds the graphs of the job; no thread but this one.
 std::string job_signature(const Job& job);
 
+// Equal for jobs that can be members of one array if their models have layers
+// in common: the same without graphs.
+std::string frame_signature(const Job& job);
+
 // The same of what can be known without opening files: jobs for which it is
 // equal have equal signatures, and opening one of them tells whether the
 // others can be opened.

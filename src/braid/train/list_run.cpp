@@ -41,7 +41,8 @@ Ending ListRun::run_array(size_t number) {
   Run run(members, {.out = array_path(out_, number),
                     .stop = options_.stop,
                     .listener = options_.listener,
-                    .report = &report_});
+                    .report = &report_,
+                    .profile = folder_.profile});
   Ending ending = run.is_finished() ? Ending::kDone : run.run();
   note(run, numbers);
   return ending;

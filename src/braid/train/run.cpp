@@ -197,8 +197,7 @@ Run::Members Run::look_after() {
   return due;
 }
 
-// Places of those that ended are free. When nobody waits and half of them are,
-// the array becomes smaller.
+// Places of those that ended are free.
 void Run::retire() {
   if (is_alone_) return;
   for (const auto& member : members_) {
@@ -211,11 +210,18 @@ void Run::retire() {
     loader_.reset();
   }
   auto left = static_cast<int64_t>(with_state(MemberState::kTraining).size());
-  bool is_roomy = left > 0 && 2 * left <= array_->capacity() &&
-                  with_state(MemberState::kWaiting).empty();
-  if (!is_roomy) return;
-  array_->resize(left);
+  int64_t fits = fitting_capacity(array_->capacity(), array_->is_partial());
+  if (left == 0 || fits == array_->capacity()) return;
+  array_->resize(fits);
   loader_.reset();
+}
+
+// How many places an array should have: members that differ fill all of them;
+// others leave less than half of them free when nobody waits.
+int64_t Run::fitting_capacity(int64_t present, bool is_partial) const {
+  auto left = static_cast<int64_t>(with_state(MemberState::kTraining).size());
+  if (!with_state(MemberState::kWaiting).empty()) return present;
+  return is_partial || 2 * left <= present ? left : present;
 }
 
 bool Run::is_finished() const {

@@ -25,6 +25,7 @@ struct RunOptions {
   // Of several jobs: the report that the listener gets, with a row for each of
   // them and maybe for others; borrowed. Null: one of its own.
   ArrayReport* report = nullptr;
+  plan::Profile profile = {};  // of several jobs, see ArrayOptions
 };
 
 // One of several jobs, with the folder of its own run; empty: no files.
@@ -121,6 +122,7 @@ class Run {
   io::Publication publication_of(MemberRun& member) const;
   std::string file_prefix(const MemberRun& member) const;
   void retire();
+  int64_t fitting_capacity(int64_t present, bool is_partial) const;
   void finish();
   void say(LogLevel level, const std::string& text);
   void say(MemberRun& member, LogLevel level, const std::string& text);
@@ -142,7 +144,7 @@ class Run {
   std::unique_ptr<data::JointLoader> loader_;  // null: to be made anew
   std::map<std::pair<const data::Dataset*, int64_t>,
            std::unique_ptr<data::Loader>>
-      eval_loaders_;   // by rows of a batch
+      eval_loaders_;  // by rows of a batch
   ArrayReport own_report_;
   ArrayReport* report_ = nullptr;
   double full_steps_s_ = 0;  // of steps with all members

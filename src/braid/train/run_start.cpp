@@ -104,10 +104,14 @@ void Run::make_array() {
                    member->state != MemberState::kTraining;
     if (!is_over) kinds.push_back(&member->job());
   }
+  // A checkpoint is from before the array became smaller.
+  bool goes_on = !with_state(MemberState::kTraining).empty() && !is_alone_;
+  if (goes_on) capacity_ = fitting_capacity(capacity_, !are_alike(kinds));
   array_ = std::make_unique<Array>(
       kinds, *backend_,
       ArrayOptions{.capacity = capacity_,
-                   .shares_batches = can_share_batches()});
+                   .shares_batches = can_share_batches(),
+                   .profile = options_.profile});
   compile_s_ = seconds_since(begin);
 }
 
