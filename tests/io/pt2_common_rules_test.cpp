@@ -82,7 +82,7 @@ TEST(CommonOperators, AllHaveRules) {
                            "tanh",
                            "sqrt",
                            "conv1d",
-                           "copy_",
+                           "copy",
                            "upsample_nearest2d",
                            "new_zeros",
                            "ones",

@@ -1,8 +1,8 @@
-// Batch normalisation of x[N, C, S] in training, S being all places of a
-// channel. A block is some whole channels, or a part of one, side by side:
-// its places are columns that are summed over the batch, so it is in cache when
-// it is read again. Channels never share a sum: a member of an array gets the
-// bits that it gets alone.
+// Batch normalisation of x[N, C, S], or x[B, N, C, S] of B members, in
+// training, S being all places of a channel. A block is some whole channels, or
+// a part of one, side by side: its places are columns that are summed over the
+// batch, so it is in cache when it is read again. Channels never share a sum: a
+// member of an array gets the bits that it gets alone.
 #include <cmath>
 
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
@@ -14,30 +14,41 @@ namespace {
 constexpr int64_t kColumns = 512;  // most columns of a block
 
 struct Sizes {
-  int64_t batch, channels, places;
+  int64_t members, batch, channels, places;
   int64_t count() const { return batch * places; }  // numbers of a channel
   int64_t step() const { return channels * places; }
-  // Channels of a block.
+  // Channels of a block, and blocks of a member.
   int64_t block() const { return std::max<int64_t>(1, kColumns / places); }
+  int64_t num_blocks() const { return (channels + block() - 1) / block(); }
 };
 
-Sizes sizes_of(const Tensor& x) {
-  int64_t batch = x.shape[0], channels = x.shape[1];
-  return {batch, channels, x.numel() / batch / channels};
+Sizes sizes_of(const Call& c, const Tensor& x) {
+  int64_t members = c.attrs().integer_or("members", 0);
+  size_t batch = members > 0 ? 1 : 0;
+  Sizes sizes{std::max<int64_t>(members, 1), x.shape[batch], x.shape[batch + 1],
+              1};
+  for (size_t d = batch + 2; d < x.shape.size(); ++d) {
+    sizes.places *= x.shape[d];
+  }
+  return sizes;
 }
 
-// Channels [first, first + count) of the call; places are cut into pieces when
+// Channels [first, first + count) of a member; places are cut into pieces when
 // one channel is wider than a block.
 struct Block {
   const Sizes& sizes;
-  int64_t first, count;
+  int64_t member, first, count;
+
+  // Where the numbers of the block's channels begin.
+  int64_t channel() const { return member * sizes.channels + first; }
 
   // run(offset of the piece in x, its columns).
   template <class F>
   void each_piece(const F& run) const {
     int64_t width = count * sizes.places;
+    int64_t begin = member * sizes.batch * sizes.step() + first * sizes.places;
     for (int64_t at = 0; at < width; at += kColumns) {
-      run(first * sizes.places + at, std::min(kColumns, width - at));
+      run(begin + at, std::min(kColumns, width - at));
     }
   }
 
@@ -79,7 +90,7 @@ template <class T>
 struct Forward {
   Forward(const Call& c, const LoopsOf<T>& l)
       : loops(l),
-        sizes(sizes_of(c.in(0))),
+        sizes(sizes_of(c, c.in(0))),
         x(c.in(0).as<T>()),
         y(c.out(0).as<T>()),
         mean(c.out(1).as<T>()),
@@ -115,7 +126,7 @@ struct Forward {
       loops.column_sums(sums, x + at, sizes.batch, columns, sizes.step());
       block.add(totals, sums, columns);
     });
-    T* means = mean + block.first;
+    T* means = mean + block.channel();
     for (int64_t c = 0; c < block.count; ++c) {
       means[c] = static_cast<T>(totals[c] / n);
     }
@@ -127,7 +138,7 @@ struct Forward {
       block.add(totals, sums, columns);
     });
     for (int64_t c = 0; c < block.count; ++c) {
-      int64_t channel = block.first + c;
+      int64_t channel = block.channel() + c;
       double inverse = 1 / std::sqrt(totals[c] / n + eps);
       rstd[channel] = static_cast<T>(inverse);
       follow(channel, static_cast<double>(means[c]), totals[c]);
@@ -153,7 +164,7 @@ template <class T>
 struct Backward {
   Backward(const Call& c, const LoopsOf<T>& l)
       : loops(l),
-        sizes(sizes_of(c.in(1))),
+        sizes(sizes_of(c, c.in(1))),
         dy(c.in(0).as<T>()),
         x(c.in(1).as<T>()),
         w(c.has(2) ? c.in(2).as<T>() : nullptr),
@@ -167,7 +178,7 @@ struct Backward {
     double sums[kColumns], dots[kColumns];
     double total[kColumns] = {}, along[kColumns] = {};
     T slope[kColumns], shift[kColumns], scale[kColumns], wide[4][kColumns];
-    const T* means = mean + block.first;
+    const T* means = mean + block.channel();
     block.each_piece([&](int64_t at, int64_t columns) {
       block.widen(wide[0], means, columns);
       loops.column_pairs(sums, dots, dy + at, x + at, wide[0], sizes.batch,
@@ -177,7 +188,7 @@ struct Backward {
     });
     auto n = static_cast<double>(sizes.count());
     for (int64_t c = 0; c < block.count; ++c) {
-      int64_t channel = block.first + c;
+      int64_t channel = block.channel() + c;
       auto r = static_cast<double>(rstd[channel]);
       dw[channel] = w ? static_cast<T>(along[c] * r) : T(0);
       db[channel] = w ? static_cast<T>(total[c]) : T(0);
@@ -206,14 +217,14 @@ struct Backward {
 template <class Pass>
 Run make_run(const Pass& pass) {
   const Sizes& s = pass.sizes;
-  int64_t blocks = (s.channels + s.block() - 1) / s.block();
   int64_t grain = 1 + 32768 / (s.count() * s.block() + 1);
-  return [pass, blocks, grain] {
+  return [pass, grain] {
     const Sizes& sizes = pass.sizes;
-    spread(blocks, grain, [&](int64_t from, int64_t to) {
+    int64_t blocks = sizes.num_blocks();
+    spread(sizes.members * blocks, grain, [&](int64_t from, int64_t to) {
       for (int64_t i = from; i < to; ++i) {
-        int64_t first = i * sizes.block();
-        pass.run(Block{sizes, first,
+        int64_t first = i % blocks * sizes.block();
+        pass.run(Block{sizes, i / blocks, first,
                        std::min(sizes.block(), sizes.channels - first)});
       }
     });
@@ -222,7 +233,7 @@ Run make_run(const Pass& pass) {
 
 // In training, of more than one number per channel, all rows dense.
 bool is_plain(const Call& c, const Tensor& x) {
-  bool plain = c.attrs().flag("training") && x.numel() > x.shape[1] &&
+  bool plain = c.attrs().flag("training") && sizes_of(c, x).count() > 1 &&
                (x.dtype == DType::kFloat32 || x.dtype == DType::kFloat64);
   for (size_t i = 0; i < c.inputs.size() && plain; ++i) {
     plain = !c.has(i) || c.in(i).contiguous();
