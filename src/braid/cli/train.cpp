@@ -31,8 +31,7 @@ void declare_output(CLI::App& app, TrainOptions& o) {
   app.add_option("--trace", o.trace, "Write what was done when, for Perfetto")
       ->type_name("FILE");
   app.add_option("--profile", o.profile,
-                 "Of several jobs: measured seconds that grouping goes by; "
-                 "written at the end")
+                 "Measured seconds: how jobs become arrays")
       ->type_name("FILE");
 }
 
@@ -118,8 +117,7 @@ int run_resume(const TrainOptions& o) {
 
 Action add_train(CLI::App& app) {
   auto o = std::make_shared<TrainOptions>();
-  app.add_option("JOB", o->words,
-                 "Job files (YAML), and KEY=VALUE, as optimizer.lr=3e-4")
+  app.add_option("JOB", o->words, "Job files, and values: optimizer.lr=3e-4")
       ->type_name(" ");
   app.add_option("--out", o->out, "A new folder for the run")->type_name("DIR");
   app.add_flag("--resume", o->resume, "Go on when DIR holds this job's run");

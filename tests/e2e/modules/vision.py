@@ -35,7 +35,7 @@ def of_torchvision(name, **values):
     return Classifier(getattr(libraries.torchvision().models, name)(num_classes=5, **values))
 
 
-@case(quick=True, x=IMAGE, y=LABEL)
+@case(quick=True, x=IMAGE, y=LABEL, lr=0.1)
 def timm_resnet():
     libraries.timm()
     from timm.models.resnet import BasicBlock, ResNet

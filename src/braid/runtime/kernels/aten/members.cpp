@@ -1,6 +1,7 @@
 #include "braid/runtime/kernels/aten/members.h"
 
 #include <ATen/Parallel.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <memory>
@@ -54,7 +55,12 @@ class Members {
     if (lanes == 1) {
       run_lanes(0, 1);
     } else {
-      at::parallel_for(0, lanes, 1, run_lanes);
+      at::parallel_for(0, lanes, 1, [&](int64_t from, int64_t to) {
+        // oneDNN would make kernels for all threads that wait for each other
+        // in vain. This holds for the present part of the loop alone.
+        if (omp_in_parallel()) omp_set_num_threads(1);
+        run_lanes(from, to);
+      });
     }
     report(lanes);
   }
