@@ -20,12 +20,17 @@ BASE = {
 }
 
 
-def write_list(path, members, **changes):
-    """BASE with changes, and members by name."""
-    named = [{"name": name} | values for name, values in members.items()]
-    job = BASE | changes | {"members": named}
+def write_base(path, **changes):
+    """BASE with changes; None: the key is left out."""
+    job = {k: v for k, v in (BASE | changes).items() if v is not None}
     path.write_text(json.dumps(job, indent=1))  # JSON is YAML
     return path
+
+
+def write_list(path, members, **changes):
+    """The same with members by name."""
+    named = [{"name": name} | values for name, values in members.items()]
+    return write_base(path, members=named, **changes)
 
 
 def train_list(folder, members, *words, code=0, **changes):
@@ -45,8 +50,7 @@ def as_word(key, value):
 
 def train_alone(folder, members, *words, **changes):
     """`braid train` of each of them into a folder of its own."""
-    path = folder / "alone.yaml"
-    path.write_text(json.dumps(BASE | changes, indent=1))
+    path = write_base(folder / "alone.yaml", **changes)
     for name, values in members.items():
         own = [as_word(key, value) for key, value in values.items()]
         run_braid("train", path, "--out", folder / "alone" / name, "-q", *own, *words)

@@ -19,9 +19,12 @@ from list_jobs import (
 
 LONG = bool(os.environ.get("BRAID_TEST_LONG"))
 
-# float64: rounding in another order. float32: the same, after steps that make
-# it larger; see the measured distances beside each use.
-EXACT = 1e-9
+EXACT = 1e-9  # float64: only the order of sums differs
+
+# float32: the largest distances that were measured are, after 9 steps, 9e-8 of
+# numbers and 5e-6 of weights (AdamW divides by tiny second moments), and after
+# 60 steps 3e-6 and 1.5e-4; the bounds leave a factor of ten.
+NEAR = {"metrics": 3e-5, "state": 1.5e-3} if LONG else {"metrics": 1e-6, "state": 5e-5}
 
 
 def two_dozen():
@@ -55,18 +58,15 @@ def check_as_alone(runs, alone, metrics, state):
     assert ranking(runs) == ranking(alone)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "metrics", "state"),
-    [("f64", EXACT, EXACT), ("f32", 1e-3, 1e-4)],
-)
-def test_24_jobs_end_as_24_runs(tmp_path, dtype, metrics, state):
+@pytest.mark.parametrize("dtype", ["f64", "f32"])
+def test_24_jobs_end_as_24_runs(tmp_path, dtype):
     members = two_dozen()
     words = [f"dtype={dtype}"] + (["steps=60"] if LONG else [])
-    if LONG:
-        members = {k: {x: y for x, y in v.items() if x != "steps"} for k, v in members.items()}
     runs = train_list(tmp_path, members, *words)
     assert len(list((tmp_path / "list").glob("array-*"))) >= 3
-    check_as_alone(runs, train_alone(tmp_path, members, *words), metrics, state)
+    alone = train_alone(tmp_path, members, *words)
+    bounds = {"metrics": EXACT, "state": EXACT} if dtype == "f64" else NEAR
+    check_as_alone(runs, alone, **bounds)
 
 
 def test_members_with_one_order_share_batches_and_end_as_alone(tmp_path):
@@ -137,14 +137,15 @@ def test_members_of_unequal_length_end_as_alone(unequal):
 def test_a_member_has_the_folder_of_a_single_job(unequal):
     """The same files, also of checkpoints that are kept."""
     folder, _ = unequal
-    alone = train_alone(folder / "again", UNEQUAL, "dtype=f64") if not (
-        folder / "alone").exists() else {n: JobRun(folder / "alone" / n) for n in UNEQUAL}
-    for name, run in alone.items():
-        found, expected = content(folder / "list" / name), content(run.folder)
+    (folder / "again").mkdir()
+    train_alone(folder / "again", UNEQUAL, "dtype=f64")
+    for name in UNEQUAL:
+        alone = folder / "again" / "alone" / name
+        found, expected = content(folder / "list" / name), content(alone)
         assert found.keys() == expected.keys(), name
         assert found["config"] == expected["config"]
         names = [sorted(re.sub(r"tfevents.*", "", p.name) for p in out.iterdir())
-                 for out in (folder / "list" / name, run.folder)]  # fmt: skip
+                 for out in (folder / "list" / name, alone)]  # fmt: skip
         assert names[0] == names[1]
 
 
@@ -174,8 +175,8 @@ def test_a_limit_makes_more_arrays_and_is_kept(tmp_path):
     assert used and max(used) <= limit
     train_list(tmp_path, members)
     for name in members:
-        near = far(JobRun(tmp_path / "tight" / name).state(), JobRun(tmp_path / "list" / name).state())
-        assert near < 1e-5, name
+        states = [JobRun(tmp_path / out / name).state() for out in ("tight", "list")]
+        assert far(*states) < 1e-5, name
 
 
 def test_a_list_of_one_is_a_list(tmp_path):
