@@ -59,8 +59,8 @@ def eager_seconds(steps):
     return [block() for _ in range(max(steps // BLOCK, 1))]
 
 
-def run_braid(braid, *words):
-    subprocess.run([braid, "train", JOB, *map(str, words)], check=True)
+def run_braid(braid, *words, **options):
+    subprocess.run([braid, "train", JOB, *map(str, words)], check=True, **options)
 
 
 def rows(folder, split="train"):
@@ -73,7 +73,7 @@ def alone_seconds(braid, folder, steps, words):
     shutil.rmtree(folder, ignore_errors=True)
     count = BLOCK * (max(steps // BLOCK, 1) + 1)
     own = ["members=", f"steps={count}", f"log_every={BLOCK}", "eval.limit=1"]
-    run_braid(braid, *words, *own, "--out", folder, "--log-level", "error", "-q")
+    run_braid(braid, *words, *own, "--out", folder, "-q", stdout=subprocess.DEVNULL)
     times = [row["time_s"] for row in rows(folder)]
     shutil.rmtree(folder)
     return [(b - a) / BLOCK for a, b in zip(times, times[1:], strict=False)]
