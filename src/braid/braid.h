@@ -15,10 +15,14 @@
 #include "braid/passes/optimizer.h"  // optimizers
 #include "braid/passes/schedule.h"   // schedules of the learning rate
 #include "braid/runtime/machine.h"   // this computer and its devices
+#include "braid/train/array.h"       // members that come and go
 #include "braid/train/job.h"         // one training run, checked
 #include "braid/train/job_config.h"  // what a job file says
 #include "braid/train/job_file.h"    // job files
+#include "braid/train/job_folder.h"  // the folder of several jobs
 #include "braid/train/job_hooks.h"   // losses and data of your own
+#include "braid/train/job_list.h"    // several jobs, and members in files
+#include "braid/train/list_run.h"    // several jobs as arrays, in one folder
 #include "braid/train/listener.h"    // what a run tells while it goes on
 #include "braid/train/run.h"         // training: the loop
 #include "braid/train/run_files.h"   // the folder of a run

@@ -39,6 +39,14 @@ def test_the_loss_of_the_example_is_learnt(tmp_path):
     assert numbers(run(BUILD / "examples" / "custom_loss", cwd=tmp_path))["accuracy"] > 0.95
 
 
+@needs_build
+def test_members_come_and_go(tmp_path):
+    """The one that was replaced is not there; the one that was split goes on."""
+    losses = numbers(run(BUILD / "examples" / "live_array", cwd=tmp_path))
+    assert list(losses) == ["member-3", "member-1", "member-2", "alone"]
+    assert losses["alone"] < 0.5
+
+
 @pytest.fixture
 def prefix(tmp_path):
     run("cmake", "--install", BUILD, "--prefix", tmp_path / "prefix", cwd=tmp_path)

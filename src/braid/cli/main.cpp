@@ -30,9 +30,9 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
-    {"train", "Train what a job file describes", add_train},
-    {"resume", "Go on with a run", add_resume},
-    {"validate", "Check a job file without running it", add_validate},
+    {"train", "Train what job files describe, many jobs as one", add_train},
+    {"resume", "Go on with a run, or with several jobs", add_resume},
+    {"validate", "Check job files without running them", add_validate},
     {"export", "Write the weights of a run as a state dict", add_export},
     {"step", "Run training steps on given tensors", add_step},
     {"inspect", "Show what a model's step consists of", add_inspect},

@@ -211,10 +211,11 @@ void Run::restore_alone() {
   }
 }
 
+// Without a whole checkpoint of the array each member goes on from its own.
 void Run::restore_array() {
   if (options_.out.empty()) return;
   std::filesystem::path root = checkpoints_path(options_.out);
-  io::NewestCheckpoint found = newest(root);
+  io::NewestCheckpoint found = io::newest_complete(root);
   io::remove_litter(root);
   for (const std::string& warning : found.warnings) {
     say(LogLevel::kWarning, warning);
@@ -261,7 +262,13 @@ void Run::restore_own_folders() {
     if (member->out().empty()) continue;
     std::filesystem::path root = checkpoints_path(member->out());
     io::remove_litter(root);
-    auto own = io::newest_complete(root).checkpoint;
+    bool is_begun = member->record().step > 0;
+    io::NewestCheckpoint found =
+        is_begun ? io::newest_complete(root) : newest(root);
+    for (const std::string& warning : found.warnings) {
+      say(*member, LogLevel::kWarning, warning);
+    }
+    const auto& own = found.checkpoint;
     if (!own || own->step <= member->record().step) continue;
     member->record() = read_record(own->meta());
     member->saved_step = own->step;
