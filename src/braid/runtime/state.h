@@ -22,7 +22,7 @@ class State {
   void initialise(std::span<const int64_t> seeds);
 
   const std::vector<Slot>& slots() const { return slots_; }
-  SlotId find(std::string_view name) const;     // kNone when there is none
+  SlotId find(std::string_view name) const;  // kNone when there is none
   // The slot that a member knows by this name: its own, or the members'.
   SlotId find(std::string_view own_name, int64_t member) const;
   int64_t members() const { return members_; }  // 0: one model
