@@ -47,24 +47,33 @@ start() {
   printf '  %-28s' "$1"
 }
 
-# run_reported NAME COMMAND...: a command that writes $results/NAME.xml.
-run_reported() {
-  local name=$1 code=0
-  shift
-  start "$name"
-  timeout "$limit_seconds" "$@" </dev/null >"$results/$name.log" 2>&1 || code=$?
-  [[ $code -eq 0 ]] || echo "exit code $code" >>"$results/$name.log"
-  # shellcheck disable=SC2046
-  tally "$name" $("$python" scripts/count_tests.py "$results/$name.xml" $code)
+# run_one PROGRAM NAME: one test program, with its log, report and exit code.
+run_one() {
+  local code=0 began=$SECONDS
+  timeout "$limit_seconds" "$1" "--gtest_output=xml:$results/$2.xml" \
+    </dev/null >"$results/$2.log" 2>&1 || code=$?
+  [[ $code -eq 0 ]] || echo "exit code $code" >>"$results/$2.log"
+  echo "$code $((SECONDS - began))" >"$results/$2.code"
 }
+export -f run_one
+export results limit_seconds
 
-# run_gtests FOLDER PREFIX: every test program of one build.
+# run_gtests FOLDER PREFIX: every test program of one build, as many at once
+# as there are cores; what they gave is printed in the order of the list.
 run_gtests() {
-  local name
+  local name code seconds
+  xargs -P "$(nproc)" -I NAME bash -c "run_one '$1/tests/NAME' '$2NAME'" \
+    <"$1/test_list.txt" &
   while read -r name; do
-    run_reported "$2$name" "$1/tests/$name" \
-      "--gtest_output=xml:$results/$2$name.xml"
+    start "$2$name"
+    while [[ ! -s $results/$2$name.code ]]; do sleep 0.2; done
+    read -r code seconds <"$results/$2$name.code"
+    started=$((SECONDS - seconds))
+    # shellcheck disable=SC2046
+    tally "$2$name" \
+      $("$python" scripts/count_tests.py "$results/$2$name.xml" "$code")
   done <"$1/test_list.txt"
+  wait
 }
 
 # build_variant PRESET [-D...]: false, counted as a failure, if it breaks.
