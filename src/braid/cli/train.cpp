@@ -121,7 +121,9 @@ Action add_train(CLI::App& app) {
   app.add_option("JOB", o->words,
                  "Job files (YAML), and KEY=VALUE, as optimizer.lr=3e-4")
       ->type_name(" ");
-  app.add_option("--out", o->out, "A new folder for the run, or for those of all jobs")->type_name("DIR");
+  app.add_option("--out", o->out,
+                 "A new folder for the run, or for those of all jobs")
+      ->type_name("DIR");
   app.add_flag("--resume", o->resume, "Go on when DIR holds the same jobs");
   declare_output(app, *o);
   app.footer("Keys of a job file, with their defaults (docs/job.md):\n" +

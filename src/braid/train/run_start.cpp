@@ -252,7 +252,8 @@ void Run::read_array_record(const io::CheckpointDir& checkpoint) {
 }
 
 // A member may have gone on by itself: the same step has the same state, so
-// what is further counts.
+// what is further counts. One that went on from a step before the array's and
+// was killed has cut back its metrics, so its own counts too.
 void Run::restore_own_folders() {
   for (const auto& member : members_) {
     if (member->out().empty()) continue;
@@ -265,7 +266,8 @@ void Run::restore_own_folders() {
       say(*member, LogLevel::kWarning, warning);
     }
     const auto& own = found.checkpoint;
-    if (!own || own->step <= member->record().step) continue;
+    if (!own) continue;
+    if (own->step <= member->record().step && member->has_rows()) continue;
     member->record() = read_record(own->meta());
     member->saved_step = own->step;
     sources_[member.get()] = {*own, ""};
