@@ -218,7 +218,13 @@ void Run::restore_array() {
   }
   if (found.checkpoint) read_array_record(*found.checkpoint);
   restore_own_folders();
-  for (const auto& member : members_) member->check_record();
+  for (const auto& member : members_) {
+    member->check_record();
+    // Nothing will be published any more that would delete old ones.
+    if (!member->is_at_end() || member->out().empty()) continue;
+    io::keep_last(checkpoints_path(member->out()),
+                  member->job().config().checkpoint.keep, member->best_step());
+  }
 }
 
 void Run::read_array_record(const io::CheckpointDir& checkpoint) {
