@@ -1,5 +1,6 @@
 """Lists of jobs go on after kills and signals, whole or job by job."""
 
+import json
 import os
 import random
 import shutil
@@ -142,6 +143,24 @@ def test_a_member_that_went_on_a_little_alone_keeps_all_its_rows(tmp_path, whole
     run_braid("resume", out)
     rows = content(out / "b")["metrics"].count("\n")
     assert rows == content(expected / "b")["metrics"].count("\n")
+
+
+def test_a_member_that_went_back_alone_gets_all_its_rows_again(tmp_path, whole):
+    """Its own checkpoint was behind the array's, and it was killed at once."""
+    job, expected, _ = whole
+    out = tmp_path / "out"
+    process = start("train", job, "--out", out)
+    while not (out / "a" / "checkpoints" / "step-5").exists():
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.001)
+    process.kill()
+    process.communicate()
+    own = max(int(p.name[5:]) for p in (out / "b" / "checkpoints").glob("step-*"))
+    rows = (out / "b" / "metrics.jsonl").read_text().splitlines(keepends=True)
+    kept = [row for row in rows if json.loads(row)["step"] <= own]
+    (out / "b" / "metrics.jsonl").write_text("".join(kept))  # as the run alone does
+    run_braid("resume", out)
+    check_whole(out, expected)
 
 
 def array_checkpoint(out):

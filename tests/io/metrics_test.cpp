@@ -102,6 +102,17 @@ TEST(Metrics, cut_back_keeps_whole_lines_only) {
   EXPECT_EQ(read_text(path), first + second);
 }
 
+TEST(Metrics, last_step_is_that_of_whole_lines) {
+  ScratchDirectory scratch(fast_parent());
+  fs::path path = scratch.path() / "metrics.jsonl";
+  EXPECT_EQ(MetricsFile::last_step(path), -1);
+  std::string first = metrics_line(row_of(3)), second = metrics_line(row_of(7));
+  write_text(path, first + second.substr(0, second.size() - 1));
+  EXPECT_EQ(MetricsFile::last_step(path), 3);
+  write_text(path, second + first + "no json\n");
+  EXPECT_EQ(MetricsFile::last_step(path), 7);
+}
+
 TEST(Metrics, full_disk_keeps_the_lines_before) {
   ScratchDirectory scratch;
   fs::path path = scratch.path() / "metrics.jsonl";

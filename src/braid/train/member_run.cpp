@@ -1,5 +1,6 @@
 #include "braid/train/member_run.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -75,6 +76,14 @@ bool MemberRun::is_checkpoint_due() const {
 bool MemberRun::is_log_due() const {
   return record_.step % job_.config().log_every == 0 ||
          record_.step == job_.num_steps();
+}
+
+bool MemberRun::has_rows() const {
+  int64_t step = record_.step;
+  int64_t logged =
+      step == job_.num_steps() ? step : step - step % job_.config().log_every;
+  int64_t last = std::max(logged, record_.last_eval);
+  return last <= 0 || io::MetricsFile::last_step(metrics_path(out_)) >= last;
 }
 
 void MemberRun::check_record() const {

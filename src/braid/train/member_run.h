@@ -52,6 +52,8 @@ class MemberRun {
   bool is_eval_due() const;
   bool is_checkpoint_due() const;
   bool is_log_due() const;
+  // Whether its metrics reach as far as the record; reads them.
+  bool has_rows() const;
   // Throws when the record cannot be of this job with these data.
   void check_record() const;
 

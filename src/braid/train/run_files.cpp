@@ -11,8 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path metrics_path(const fs::path& out) { return out / "metrics.jsonl"; }
-
 // Cuts before the files are opened.
 fs::path cut(const fs::path& out, int64_t step) {
   int64_t kept = step > 0 ? step : -1;
@@ -44,6 +42,8 @@ void create_folder(const fs::path& out) {
 }  // namespace
 
 fs::path config_path(const fs::path& out) { return out / "config.yaml"; }
+
+fs::path metrics_path(const fs::path& out) { return out / "metrics.jsonl"; }
 
 fs::path checkpoints_path(const fs::path& out) { return out / "checkpoints"; }
 

@@ -25,6 +25,7 @@ namespace braid::train {
 
 // Names within a run's directory.
 std::filesystem::path config_path(const std::filesystem::path& out);
+std::filesystem::path metrics_path(const std::filesystem::path& out);
 std::filesystem::path checkpoints_path(const std::filesystem::path& out);
 
 // Whether there is a run in the directory.

@@ -222,7 +222,13 @@ void Run::restore_array() {
   }
   if (found.checkpoint) read_array_record(*found.checkpoint);
   restore_own_folders();
-  for (const auto& member : members_) member->check_record();
+  for (const auto& member : members_) {
+    member->check_record();
+    // Nothing will be published any more that would delete old ones.
+    if (!member->is_at_end() || member->out().empty()) continue;
+    io::keep_last(checkpoints_path(member->out()),
+                  member->job().config().checkpoint.keep, member->best_step());
+  }
 }
 
 void Run::read_array_record(const io::CheckpointDir& checkpoint) {
@@ -256,7 +262,8 @@ void Run::read_array_record(const io::CheckpointDir& checkpoint) {
 }
 
 // A member may have gone on by itself: the same step has the same state, so
-// what is further counts.
+// what is further counts. One that went on from a step before the array's and
+// was killed has cut back its metrics, so its own counts too.
 void Run::restore_own_folders() {
   for (const auto& member : members_) {
     if (member->out().empty()) continue;
@@ -269,7 +276,8 @@ void Run::restore_own_folders() {
       say(*member, LogLevel::kWarning, warning);
     }
     const auto& own = found.checkpoint;
-    if (!own || own->step <= member->record().step) continue;
+    if (!own) continue;
+    if (own->step <= member->record().step && member->has_rows()) continue;
     member->record() = read_record(own->meta());
     member->saved_step = own->step;
     sources_[member.get()] = {*own, ""};

@@ -1,7 +1,9 @@
 #include "braid/io/run/metrics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -25,21 +27,27 @@ std::string quote(const std::string& text) {
   }
 }
 
-// Whether a line belongs to a run up to this step.
-bool is_kept(std::string_view line, int64_t step) {
+struct Line {
+  int64_t step = 0;
+  std::string_view text;
+};
+
+std::optional<int64_t> step_of(std::string_view line) {
   Json row = Json::parse(line, nullptr, false);
-  if (!row.is_object() || !row.contains("step")) return false;
-  const Json& number = row["step"];
-  return number.is_number_integer() && number.get<int64_t>() <= step;
+  if (!row.is_object() || !row.contains("step")) return std::nullopt;
+  if (!row["step"].is_number_integer()) return std::nullopt;
+  return row["step"].get<int64_t>();
 }
 
-std::vector<Bytes> kept_lines(std::string_view text, int64_t step) {
-  std::vector<Bytes> lines;
+std::vector<Line> whole_lines(const MappedFile& file) {
+  std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
+                        file.bytes().size());
+  std::vector<Line> lines;
   for (size_t begin = 0, end = 0;; begin = end + 1) {
     end = text.find('\n', begin);
     if (end == text.npos) return lines;  // what follows is no whole line
     std::string_view line = text.substr(begin, end + 1 - begin);
-    if (is_kept(line, step)) lines.push_back(std::as_bytes(std::span(line)));
+    if (auto step = step_of(line)) lines.push_back({*step, line});
   }
 }
 
@@ -62,9 +70,19 @@ std::string metrics_line(const MetricsRow& row) {
 void MetricsFile::cut_back(const std::filesystem::path& path, int64_t step) {
   auto file = MappedFile::open_if_exists(path);
   if (!file) return;
-  std::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
-                        file->bytes().size());
-  write_file_atomically(path, kept_lines(text, step));
+  std::vector<Bytes> kept;
+  for (const Line& line : whole_lines(*file)) {
+    if (line.step <= step) kept.push_back(std::as_bytes(std::span(line.text)));
+  }
+  write_file_atomically(path, kept);
+}
+
+int64_t MetricsFile::last_step(const std::filesystem::path& path) {
+  int64_t last = -1;
+  auto file = MappedFile::open_if_exists(path);
+  if (!file) return last;
+  for (const Line& line : whole_lines(*file)) last = std::max(last, line.step);
+  return last;
 }
 
 }  // namespace braid::io

@@ -40,6 +40,8 @@ class MetricsFile {
   // Keeps the whole lines of steps up to this one, for a run that goes on from
   // there; -1 keeps none. All or nothing. No object may have the file open.
   static void cut_back(const std::filesystem::path& path, int64_t step);
+  // The highest step of whole lines; -1 when there is none, or no file.
+  static int64_t last_step(const std::filesystem::path& path);
 
  private:
   AppendFile file_;
