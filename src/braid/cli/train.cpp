@@ -31,8 +31,7 @@ void declare_output(CLI::App& app, TrainOptions& o) {
   app.add_option("--trace", o.trace, "Write what was done when, for Perfetto")
       ->type_name("FILE");
   app.add_option("--profile", o.profile,
-                 "Of several jobs: measured seconds that grouping goes by; "
-                 "written at the end")
+                 "Measured seconds to group several jobs by")
       ->type_name("FILE");
 }
 
@@ -119,10 +118,9 @@ int run_resume(const TrainOptions& o) {
 Action add_train(CLI::App& app) {
   auto o = std::make_shared<TrainOptions>();
   app.add_option("JOB", o->words,
-                 "Job files (YAML), and KEY=VALUE, as optimizer.lr=3e-4")
+                 "YAML files, and KEY=VALUE: optimizer.lr=3e-4")
       ->type_name(" ");
-  app.add_option("--out", o->out,
-                 "A new folder for the run, or for those of all jobs")
+  app.add_option("--out", o->out, "A new folder for the run, or for all jobs")
       ->type_name("DIR");
   app.add_flag("--resume", o->resume, "Go on when DIR holds the same jobs");
   declare_output(app, *o);
