@@ -31,11 +31,7 @@ void declare_output(CLI::App& app, TrainOptions& o) {
   app.add_option("--trace", o.trace, "Write what was done when, for Perfetto")
       ->type_name("FILE");
   app.add_option("--profile", o.profile,
-<<<<<<< HEAD
                  "Measured seconds: how jobs become arrays")
-=======
-                 "Measured seconds to group several jobs by")
->>>>>>> 71bad3eba7d7b9f7e6dbf74152c6c8d3b5b1803c
       ->type_name("FILE");
 }
 
@@ -121,12 +117,7 @@ int run_resume(const TrainOptions& o) {
 
 Action add_train(CLI::App& app) {
   auto o = std::make_shared<TrainOptions>();
-<<<<<<< HEAD
   app.add_option("JOB", o->words, "Job files, and values: optimizer.lr=3e-4")
-=======
-  app.add_option("JOB", o->words,
-                 "YAML files, and KEY=VALUE: optimizer.lr=3e-4")
->>>>>>> 71bad3eba7d7b9f7e6dbf74152c6c8d3b5b1803c
       ->type_name(" ");
   app.add_option("--out", o->out, "A new folder for the run, or for all jobs")
       ->type_name("DIR");

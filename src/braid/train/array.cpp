@@ -70,6 +70,22 @@ MemberId Array::add(const Job& job) {
   return places_[place].member;
 }
 
+bool Array::is_free(int64_t place, const Job& job) const {
+  if (place < 0 || place >= num_places()) return false;
+  auto at = static_cast<size_t>(place);
+  return !places_[at].job && (!is_partial_ || kinds_[at] == &job);
+}
+
+MemberId Array::add(const Job& job, int64_t place) {
+  admit(job);
+  if (!is_free(place, job)) {
+    fail_usage("[array.add] place {} is not free", place);
+  }
+  auto at = static_cast<size_t>(place);
+  seat(at, job);
+  return places_[at].member;
+}
+
 MemberId Array::add(const Job& job, const MemberContent& content) {
   admit(job);
   size_t place = place_for(job);

@@ -61,6 +61,8 @@ class Array {
   // when there is no free place or the content is of another kind; then
   // nothing has changed.
   MemberId add(const Job& job);
+  MemberId add(const Job& job, int64_t place);        // which must be free
+  bool is_free(int64_t place, const Job& job) const;  // for that job
   MemberId add(const Job& job, const MemberContent& content);
   // Its place is free; its content is lost.
   void drop(MemberId member);

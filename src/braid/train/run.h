@@ -141,7 +141,8 @@ class Run {
     std::string prefix;
   };
   std::map<const MemberRun*, Source> sources_;
-  std::unique_ptr<data::JointLoader> loader_;  // null: to be made anew
+  std::map<const MemberRun*, int64_t> places_;  // that members had
+  std::unique_ptr<data::JointLoader> loader_;   // null: to be made anew
   std::map<std::pair<const data::Dataset*, int64_t>,
            std::unique_ptr<data::Loader>>
       eval_loaders_;  // by rows of a batch

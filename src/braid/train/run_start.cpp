@@ -106,7 +106,9 @@ void Run::make_array() {
   }
   // A checkpoint is from before the array became smaller.
   bool goes_on = !with_state(MemberState::kTraining).empty() && !is_alone_;
+  int64_t before = capacity_;
   if (goes_on) capacity_ = fitting_capacity(capacity_, !are_alike(kinds));
+  if (capacity_ != before) places_.clear();
   array_ = std::make_unique<Array>(
       kinds, *backend_,
       ArrayOptions{.capacity = capacity_,
@@ -137,7 +139,12 @@ bool Run::can_share_batches() const {
 
 // A member enters: as its job says, or as it was.
 void Run::seat(MemberRun& member) {
-  member.member = array_->add(member.job());
+  auto place = places_.find(&member);
+  bool has_place =
+      place != places_.end() && array_->is_free(place->second, member.job());
+  member.member = has_place ? array_->add(member.job(), place->second)
+                            : array_->add(member.job());
+  places_.erase(&member);
   member.state = MemberState::kTraining;
   auto source = sources_.find(&member);
   if (source != sources_.end()) {
@@ -248,6 +255,7 @@ void Run::read_array_record(const io::CheckpointDir& checkpoint) {
     member.failure = record.members[i].failure;
     member.record() = record.members[i].record;
     if (record.members[i].place >= 0) {
+      places_[&member] = record.members[i].place;
       sources_[&member] = {checkpoint, file_prefix(member)};
     }
     if (!record.members[i].is_due) continue;
