@@ -36,7 +36,7 @@ std::map<std::string, Slot> own_slots(const Job& job, bool watches_loss) {
     source.scheduled = true;
     source.watches_loss = watches_loss;
     passes::StepGraph step =
-        build_step(job.machine().ops(), std::move(source),
+        build_step(job.machine().ops(), source,
                    {.precision = job.program_options().precision});
     for (const Slot& slot : step.graph.slots()) slots[slot.name] = slot;
   }

@@ -179,7 +179,7 @@ passes::ArrayOptions array_options(const ProgramOptions& options) {
           .lowering = options.lowering};
 }
 
-passes::StepGraph build_step(const OpTable& ops, ProgramSource source,
+passes::StepGraph build_step(const OpTable& ops, const ProgramSource& source,
                              const ProgramOptions& options) {
   Graph forward = joined(ops, source, options);
   check_pass(forward);

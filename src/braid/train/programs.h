@@ -62,7 +62,7 @@ passes::ArrayOptions array_options(const ProgramOptions& options);
 
 // One program before planning: array, precision, autodiff, accumulation,
 // optimizer, layout.
-passes::StepGraph build_step(const OpTable& ops, ProgramSource source,
+passes::StepGraph build_step(const OpTable& ops, const ProgramSource& source,
                              const ProgramOptions& options);
 
 class Programs {
