@@ -34,7 +34,8 @@ struct ArrayOptions {
   plan::Profile profile = {};   // measured seconds that lowerings go by
 };
 
-// One thread. Borrows the backend, and jobs as long as they are members.
+// One thread. Borrows the backend and all jobs that it was ever given, which
+// outlive it.
 class Array {
  public:
   // Compiles what these jobs need, which may become members later. They agree
