@@ -1,5 +1,6 @@
 """Jobs of a list end as if each of them had been trained alone."""
 
+import json
 import os
 import re
 
@@ -105,6 +106,16 @@ def test_a_gan_with_members(tmp_path):
         assert relative_distance(run, alone[name]) < EXACT, name
         for network in ("painter", "critic"):
             assert far(run.state(network), alone[name].state(network)) < EXACT, name
+
+
+def test_jobs_that_differ_in_some_layers_train_as_one(tmp_path):
+    """Three heads of other widths; the first to end makes the array smaller."""
+    members = {f"of{n}": {"model": f"lenet(side=14,classes={n})", "seed": n} for n in (4, 5, 6)}
+    members["of5"]["steps"] = 5
+    runs = train_list(tmp_path, members, "dtype=f64")
+    arrays = json.loads((tmp_path / "list" / "jobs.json").read_text())["arrays"]
+    assert arrays == [[0, 1, 2]]
+    check_as_alone(runs, train_alone(tmp_path, members, "dtype=f64"), EXACT, EXACT)
 
 
 # Of each member another length, evaluations and checkpoints of its own.
