@@ -59,7 +59,8 @@ class Estimator {
   std::vector<plan::Program> compile(const ArraySize& size,
                                      const plan::WorkspaceRule& scratch) const {
     std::vector<plan::Program> programs;
-    for (const ProgramSource& source : sources_) {
+    for (ProgramSource source : sources_) {
+      if (source.learns()) source.scheduled = true;  // as arrays have it
       size_t segments = segment_names(source.forward).size();
       passes::StepGraph step = build_step(ops_, source, options(size, source));
       programs.push_back(
@@ -71,9 +72,10 @@ class Estimator {
   ProgramOptions options(const ArraySize& size,
                          const ProgramSource& source) const {
     ProgramOptions options = job_.program_options();
-    if (size.members == 1) return options;
     options.members = size.members;
-    if (size.shared_data) options.shared_inputs = inputs_of(source.forward);
+    options.masked = true;
+    bool shares = size.shared_data || !source.learns();
+    if (shares) options.shared_inputs = inputs_of(source.forward);
     return options;
   }
 
