@@ -135,18 +135,6 @@ TensorList member_state(const runtime::State& state, int64_t member,
   return collect(state, member, prefix, [](SlotId slot) { return slot; });
 }
 
-TensorList member_rest(const runtime::State& state, int64_t member) {
-  TensorList list;
-  for (size_t i = 0; i < state.slots().size(); ++i) {
-    const Slot& slot = state.slots()[i];
-    bool is_rest = is_saved(slot) && !is_of_model(slot);
-    if (!is_rest || !slot.belongs_to(member)) continue;
-    list.add_slot(slot.of_member(member), slot.shape,
-                  state.read_member(static_cast<SlotId>(i), member));
-  }
-  return list;
-}
-
 TensorList member_average(const runtime::State& state, int64_t member,
                           const std::string& prefix) {
   return collect(state, member, prefix, [&](SlotId slot) {

@@ -55,8 +55,4 @@ TensorList member_state(const runtime::State& state, int64_t member,
 TensorList member_average(const runtime::State& state, int64_t member,
                           const std::string& prefix = "");
 
-// Everything else that a checkpoint keeps of a member (momenta, counters,
-// hyper-parameters), under the names that it has when the member is alone.
-TensorList member_rest(const runtime::State& state, int64_t member);
-
 }  // namespace braid::train
