@@ -7,10 +7,12 @@ Engines are processes that take turns, so that noise of the machine falls on
 all of them. Printed: the median over rounds of the time per step of a model;
 the median of the paired ratios with the interval that holds 90 % of them;
 bytes per member. One model after another takes the same time per model for
-any number of them, so one is timed.
+any number of them, so one is timed. With --live: what members that enter and
+leave cost, against a step.
 
     scripts/bench.sh arrays_cpu
     bench/arrays_cpu.py [--workload mlp lenet] [--members 1 64] [--rounds 5] [--cores 1]
+    bench/arrays_cpu.py --live [--members 4 64]
 """
 
 import argparse
@@ -175,6 +177,16 @@ def measure(name, members, seconds, rounds):
         engine.close()
 
 
+def measure_live(members):
+    """An array of tiny MLPs: processor time of a step, a drop and an add."""
+    command = [str(BUILD / "bench" / "live_server"), str(members)]
+    answer = subprocess.run(command, input="50\n500\n", text=True, check=True,
+                            capture_output=True).stdout.splitlines()[-1]
+    bare, step, drop, add = map(float, answer.split())
+    print(f"  {members:3} members: bare step {bare:6.1f} us, step of the array {step:6.1f}, "
+          f"drop {drop:5.1f}, add {add:5.1f} ({add / step:.2f} of a step)", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
@@ -182,11 +194,17 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=0.2)
     parser.add_argument("--cores", type=int, default=os.cpu_count())
+    parser.add_argument("--live", action="store_true", help="members that come and go")
     options = parser.parse_args()
     os.sched_setaffinity(0, range(options.cores))  # of all engines
     print(f"{platform.processor() or platform.machine()}, {options.cores} cores, "
           f"torch {torch.__version__}, jax {jax.__version__}, "
           f"load of the machine before: {os.getloadavg()[0]:.1f}")
+    if options.live:
+        print(f"\n{WORKLOADS['mlp'].title}: medians of 500 rounds")
+        for members in options.members:
+            measure_live(members)
+        return
     for name in options.workload:
         for members in options.members:
             measure(name, members, options.seconds, options.rounds)

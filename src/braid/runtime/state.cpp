@@ -9,8 +9,11 @@
 namespace braid::runtime {
 namespace {
 
+// Most slots begin with zeros: members that enter should not wait for a call
+// per element.
 template <class T>
 void fill(std::vector<std::byte>& content, const Slot& slot, int64_t seed) {
+  if (slot.init == Init::constant(0)) return;
   auto values = initial_values(slot, seed);
   auto* data = reinterpret_cast<T*>(content.data());
   for (size_t i = 0; i < content.size() / sizeof(T); ++i) {

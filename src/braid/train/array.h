@@ -117,6 +117,7 @@ class Array {
   ProgramSource joint_source(
       const std::function<ProgramSource(const Job&)>& source_of) const;
   bool is_compiled_for(const Job& job) const;
+  const std::map<std::string, Slot>* slots_of(const Job& job) const;
   void write_initial(size_t place, const Job& job);
   void check_content(size_t place, const MemberContent& content) const;
   void write_content(size_t place, const MemberContent& content);
@@ -126,6 +127,9 @@ class Array {
   runtime::Backend& backend_;
   ArrayOptions options_;
   std::vector<const Job*> kinds_;
+  // Slots as each kind alone has them, with its own initial values; empty for
+  // the first, which the programs were made for.
+  std::vector<std::map<std::string, Slot>> own_slots_;
   bool is_partial_ = false;
   std::vector<Place> places_;
   MemberId next_id_ = 0;

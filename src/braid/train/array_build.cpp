@@ -127,6 +127,10 @@ void Array::compile() {
                                                  programs_->program(i).graph,
                                                  options_.capacity));
   }
+  own_slots_.assign(1, {});
+  for (size_t i = 1; i < kinds_.size(); ++i) {
+    own_slots_.push_back(own_slots(*kinds_[i], true));
+  }
   losses_.assign(num_phases, std::vector<double>(places_.size()));
   for (size_t i = 0; i < num_phases; ++i) {
     const JobNetwork& network =
@@ -155,17 +159,27 @@ bool Array::is_compiled_for(const Job& job) const {
          (has_plateau || !watches_loss(&job));
 }
 
+// Null for a job that was not known when the array was compiled.
+const std::map<std::string, Slot>* Array::slots_of(const Job& job) const {
+  auto at = std::ranges::find(kinds_, &job);
+  if (at == kinds_.end()) return nullptr;
+  return &own_slots_[static_cast<size_t>(at - kinds_.begin())];
+}
+
 void Array::write_initial(size_t place, const Job& job) {
-  std::map<std::string, Slot> own;
-  if (&job != kinds_[0]) own = own_slots(job, true);
+  const std::map<std::string, Slot>* known = slots_of(job);
+  const std::map<std::string, Slot> own =
+      known ? std::map<std::string, Slot>{} : own_slots(job, true);
+  if (!known) known = &own;
   for (size_t i = 0; i < state().slots().size(); ++i) {
     const Slot& slot = state().slots()[i];
     auto member = static_cast<int64_t>(place);
     bool is_shared =
         slot.role == Role::kConstant && slot.owner() == kAllMembers;
     if (!slot.belongs_to(member) || (is_shared && place > 0)) continue;
-    auto found = own.find(slot.own_name());
-    Slot begins = found == own.end() ? slot.of_member(member) : found->second;
+    auto found = known->find(slot.own_name());
+    Slot begins =
+        found == known->end() ? slot.of_member(member) : found->second;
     state().write_member(static_cast<SlotId>(i), member,
                          runtime::initial_content(begins, job.config().seed));
   }

@@ -12,6 +12,7 @@
 #include "braid/passes/loss_scale.h"
 #include "braid/passes/member_mask.h"
 #include "braid/passes/partial.h"
+#include "braid/passes/pool_first.h"
 #include "braid/passes/precision.h"
 #include "braid/passes/segments.h"
 #include "braid/plan/lowering_profile.h"
@@ -154,7 +155,9 @@ Graph joined(const OpTable& ops, const ProgramSource& source,
   if (!source.members.empty()) {
     return joined_members(ops, source, options, array);
   }
-  Graph forward = prepared(ops, source.forward, source, options);
+  Graph forward =
+      passes::pool_first(prepared(ops, source.forward, source, options));
+  check_pass(forward);
   return options.members > 0 ? passes::array(ops, forward, array) : forward;
 }
 

@@ -1,4 +1,4 @@
-// The numbers of one update of one parameter of one member.
+// The numbers of one update of the parameters of one member.
 #pragma once
 
 namespace braid::runtime {
@@ -9,6 +9,12 @@ struct UpdateInputs {
   double extra = 1;
   double scale = 1;  // of the gradient
   bool nesterov = false, decoupled = false;
+};
+
+// What a rule makes of them, as it lies in memory: the same for all
+// parameters of a member.
+struct UpdateCoefficients {
+  alignas(8) unsigned char bytes[96];
 };
 
 }  // namespace braid::runtime

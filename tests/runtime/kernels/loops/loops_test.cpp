@@ -173,8 +173,8 @@ TYPED_TEST(LoopsTest, EveryOptimizerAgrees) {
       }
       UpdateInputs in{{0.1, 0.9, 0.99, 1e-3, 0.01, 0.5, 0.1}};
       in.step = 12;
-      in.scale = 0.5;
-      loops.updates[i].loop(in, places, kFrom, kCount);
+      const UpdateRow<T>& row = loops.updates[i];
+      row.loop(row.make(in), T(0.5), places, kFrom, kCount);
       return all;
     });
   }

@@ -11,6 +11,7 @@ KernelTable cpu_kernels() {
   KernelTable table;
   add_aten_kernels(table, at::kCPU);
   add_cpu_attention(table, loops);
+  add_cpu_average(table);
   add_cpu_batch_norm(table, loops);
   add_cpu_dropout(table, loops);
   add_cpu_embedding(table, loops);

@@ -1,12 +1,13 @@
 // Updates of one parameter of all members in one pass, in place where the
 // plan says so.
-#include <array>
-#include <cstring>
+#include <algorithm>
+#include <memory>
 
 #include "braid/base/error.h"
 #include "braid/ops/update_kinds.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
 #include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/update_coefficients.h"
 
 namespace braid::runtime {
 namespace {
@@ -18,10 +19,8 @@ template <class T>
 struct Update {
   UpdateLoop<T> loop = nullptr;
   UpdatePlaces<T> at;  // of member 0
-  std::array<const double*, 8> values = {};
-  const int64_t* steps = nullptr;
-  const double *extra = nullptr, *scale = nullptr, *keep = nullptr;
-  bool nesterov = false, decoupled = false;
+  std::shared_ptr<SharedCoefficients> coefficients = {};
+  const double *scale = nullptr, *keep = nullptr;
   int64_t sets = 1, count = 0;
 };
 
@@ -52,20 +51,6 @@ UpdatePlaces<T> moved(UpdatePlaces<T> at, int64_t by) {
 }
 
 template <class T>
-UpdateInputs inputs_of(const Update<T>& u, int64_t member) {
-  UpdateInputs in;
-  for (size_t i = 0; i < u.values.size() && u.values[i]; ++i) {
-    in.value[i] = u.values[i][member];
-  }
-  in.step = static_cast<double>(u.steps[member] + 1);
-  if (u.extra) in.extra = u.extra[member];
-  if (u.scale) in.scale = u.scale[member];
-  in.nesterov = u.nesterov;
-  in.decoupled = u.decoupled;
-  return in;
-}
-
-template <class T>
 void keep_before(const UpdatePlaces<T>& at, int64_t from, int64_t to) {
   auto keep = [&](T* now, const T* before) {
     if (now && now != before) std::copy(before + from, before + to, now + from);
@@ -75,19 +60,22 @@ void keep_before(const UpdatePlaces<T>& at, int64_t from, int64_t to) {
 }
 
 template <class T>
-void run_member(const Update<T>& u, int64_t member, int64_t from, int64_t to) {
+void run_member(const Update<T>& u, const UpdateCoefficients& rule,
+                int64_t member, int64_t from, int64_t to) {
   UpdatePlaces<T> at = moved(u.at, member * u.count);
   if (u.keep && u.keep[member] == 0) return keep_before(at, from, to);
-  u.loop(inputs_of(u, member), at, from, to);
+  T scale = u.scale ? static_cast<T>(u.scale[member]) : T(1);
+  u.loop(rule, scale, at, from, to);
 }
 
 // Elements of all members are shared out alike.
 template <class T>
 void run(const Update<T>& u) {
+  const UpdateCoefficients* rules = u.coefficients->now();
   spread(u.sets * u.count, kGrain, [&](int64_t from, int64_t to) {
     for (int64_t member = from / u.count; from < to; ++member) {
       int64_t first = member * u.count, end = std::min(to, first + u.count);
-      run_member(u, member, from - first, end - first);
+      run_member(u, rules[member], member, from - first, end - first);
       from = end;
     }
   });
@@ -102,36 +90,48 @@ void check_type(const Call& c) {
       c.node->op, dtype_name(dtype));
 }
 
-// The loop for the states that are there.
+// The row for the states that are there.
 template <class T>
-UpdateLoop<T> find_loop(const LoopsOf<T>& loops, const UpdateKind& kind,
-                        const Call& c) {
+const UpdateRow<T>& find_row(const LoopsOf<T>& loops, const UpdateKind& kind,
+                             const Call& c) {
   unsigned has = 0;
   for (size_t k = 0; k < kind.states.size(); ++k) {
     has |= static_cast<unsigned>(c.has(2 + k)) << k;
   }
   for (int64_t i = 0; i < loops.num_updates; ++i) {
     const UpdateRow<T>& row = loops.updates[i];
-    if (row.kind == kind.name && row.has == has) return row.loop;
+    if (row.kind == kind.name && row.has == has) return row;
   }
   fail_usage("[{}] there is no update for these states", kind.op());
 }
 
+const double* numbers_at(const Call& c, size_t i) {
+  return c.has(i) ? c.in(i).as<double>() : nullptr;
+}
+
 template <class T>
-Run prepare(const Call& c, const UpdateKind& kind, const LoopsOf<T>& loops) {
-  auto numbers = [&](size_t i) {
-    return c.has(i) ? c.in(i).as<double>() : nullptr;
-  };
-  Update<T> u{.loop = find_loop(loops, kind, c), .at = places_of<T>(c, kind)};
+UpdateNumbers numbers_of(const Call& c, const UpdateKind& kind,
+                         const UpdateRow<T>& row) {
+  UpdateNumbers numbers{.make = row.make};
   for (size_t i = 0; i < kind.values.size(); ++i) {
-    u.values[i] = numbers(kind.value_input(i));
+    numbers.values[i] = numbers_at(c, kind.value_input(i));
   }
-  u.steps = c.in(kind.step_input()).as<int64_t>();
-  if (kind.has_extra) u.extra = numbers(kind.extra_input());
-  u.scale = numbers(kind.scale_input());
-  u.keep = numbers(kind.keep_input());
-  u.nesterov = c.attrs().flag_or("nesterov", false);
-  u.decoupled = c.attrs().flag_or("decoupled", false);
+  if (kind.has_extra) numbers.extra = numbers_at(c, kind.extra_input());
+  numbers.steps = c.in(kind.step_input()).as<int64_t>();
+  numbers.nesterov = c.attrs().flag_or("nesterov", false);
+  numbers.decoupled = c.attrs().flag_or("decoupled", false);
+  numbers.members = std::max<int64_t>(c.members(), 1);
+  return numbers;
+}
+
+template <class T>
+Run prepare(const Call& c, const UpdateKind& kind, const LoopsOf<T>& loops,
+            CoefficientTable& table) {
+  const UpdateRow<T>& row = find_row(loops, kind, c);
+  Update<T> u{.loop = row.loop, .at = places_of<T>(c, kind)};
+  u.coefficients = table.find(numbers_of(c, kind, row));
+  u.scale = numbers_at(c, kind.scale_input());
+  u.keep = numbers_at(c, kind.keep_input());
   u.sets = std::max<int64_t>(c.members(), 1);
   u.count = c.out(0).numel() / u.sets;
   return [u] { run(u); };
@@ -149,11 +149,13 @@ Run prepare_squares(const Call& c, const LoopsOf<T>& loops) {
 }  // namespace
 
 void add_cpu_optimizer(KernelTable& table, const Loops& loops) {
+  auto shared = std::make_shared<CoefficientTable>();
   for (const UpdateKind& kind : update_kinds()) {
-    table.add(kind.op(), [loops, &kind](const Call& c) {
+    table.add(kind.op(), [loops, &kind, shared](const Call& c) {
       check_type(c);
-      return c.in(0).dtype == DType::kFloat64 ? prepare(c, kind, loops.f64)
-                                              : prepare(c, kind, loops.f32);
+      return c.in(0).dtype == DType::kFloat64
+                 ? prepare(c, kind, loops.f64, *shared)
+                 : prepare(c, kind, loops.f32, *shared);
     });
   }
   table.add(

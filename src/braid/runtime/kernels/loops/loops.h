@@ -48,16 +48,19 @@ struct UpdatePlaces {
   const T* s_before[kMaxStates] = {};
 };
 
-// Elements [from, to) of a parameter after one update.
+// Elements [from, to) of a parameter after one update; gradients are
+// multiplied by `scale`.
 template <class T>
-using UpdateLoop = void (*)(const UpdateInputs& in, const UpdatePlaces<T>& at,
-                            int64_t from, int64_t to);
+using UpdateLoop = void (*)(const UpdateCoefficients& rule, T scale,
+                            const UpdatePlaces<T>& at, int64_t from,
+                            int64_t to);
 
 // `has` has a bit for each state that is there.
 template <class T>
 struct UpdateRow {
   const char* kind;
   unsigned has;
+  UpdateCoefficients (*make)(const UpdateInputs& in);  // for the loop
   UpdateLoop<T> loop;
 };
 

@@ -6,12 +6,20 @@
 namespace braid::runtime::BRAID_LEVEL {
 namespace {
 
-template <class Rule, class T, unsigned kHas>
-void update(const UpdateInputs& in, const UpdatePlaces<T>& at, int64_t from,
-            int64_t to) {
+template <class Rule>
+UpdateCoefficients make(const UpdateInputs& in) {
+  static_assert(sizeof(Rule) <= sizeof(UpdateCoefficients));
   const Rule rule(in);
+  UpdateCoefficients made = {};
+  std::memcpy(made.bytes, &rule, sizeof rule);
+  return made;
+}
+
+template <class Rule, class T, unsigned kHas>
+void update(const UpdateCoefficients& made, T scale, const UpdatePlaces<T>& at,
+            int64_t from, int64_t to) {
+  const Rule rule = *reinterpret_cast<const Rule*>(made.bytes);
   const UpdatePlaces<T> here = at;  // known not to change in the loop
-  const auto scale = static_cast<T>(in.scale);
   BRAID_ELEMENTWISE
   for (int64_t i = from; i < to; ++i) {
     T p = here.before[i];
@@ -27,22 +35,27 @@ void update(const UpdateInputs& in, const UpdatePlaces<T>& at, int64_t from,
   }
 }
 
+template <class Rule, class T, unsigned kHas>
+constexpr UpdateRow<T> row(const char* kind) {
+  return {kind, kHas, make<Rule>, update<Rule, T, kHas>};
+}
+
 template <class T>
 constexpr UpdateRow<T> kRows[] = {
-    {"sgd", 0, update<SgdRule<T>, T, 0>},
-    {"sgd", 1, update<SgdRule<T>, T, 1>},
-    {"adamw", 3, update<AdamRule<T, true>, T, 3>},
-    {"adam", 3, update<AdamRule<T, false>, T, 3>},
-    {"adam", 7, update<AdamRule<T, false>, T, 7>},
-    {"adadelta", 3, update<AdadeltaRule<T>, T, 3>},
-    {"adagrad", 1, update<AdagradRule<T>, T, 1>},
-    {"rmsprop", 1, update<RmspropRule<T>, T, 1>},
-    {"rmsprop", 3, update<RmspropRule<T>, T, 3>},
-    {"rmsprop", 5, update<RmspropRule<T>, T, 5>},
-    {"rmsprop", 7, update<RmspropRule<T>, T, 7>},
-    {"nadam", 3, update<NadamRule<T>, T, 3>},
-    {"radam", 3, update<RadamRule<T>, T, 3>},
-    {"lion", 1, update<LionRule<T>, T, 1>},
+    row<SgdRule<T>, T, 0>("sgd"),
+    row<SgdRule<T>, T, 1>("sgd"),
+    row<AdamRule<T, true>, T, 3>("adamw"),
+    row<AdamRule<T, false>, T, 3>("adam"),
+    row<AdamRule<T, false>, T, 7>("adam"),
+    row<AdadeltaRule<T>, T, 3>("adadelta"),
+    row<AdagradRule<T>, T, 1>("adagrad"),
+    row<RmspropRule<T>, T, 1>("rmsprop"),
+    row<RmspropRule<T>, T, 3>("rmsprop"),
+    row<RmspropRule<T>, T, 5>("rmsprop"),
+    row<RmspropRule<T>, T, 7>("rmsprop"),
+    row<NadamRule<T>, T, 3>("nadam"),
+    row<RadamRule<T>, T, 3>("radam"),
+    row<LionRule<T>, T, 1>("lion"),
 };
 
 }  // namespace
