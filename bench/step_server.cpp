@@ -1,10 +1,12 @@
 // A model ready to step, driven over standard input so that a script can time
 // it between other engines: a line "N" runs N training steps and answers with
 // the seconds they took; "peak" answers with predicted and charged bytes;
-// "profile" answers with the seconds of each op in a step.
+// "profile" answers with the seconds of each op in a step, "calls" with those
+// of its 20 longest calls.
 //   step_server MODEL OPTIMIZER THREADS [MEMBERS [CLASSES]]
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <string>
@@ -51,22 +53,39 @@ double run_steps(train::Trainer& trainer, int64_t count,
   return took.count();
 }
 
-// Seconds of one step by op, largest first, then a line "end".
+using Names = std::function<std::string(const Graph& graph, const Node& node)>;
+
+std::string op_of(const Graph&, const Node& node) { return node.op; }
+
+std::string call_of(const Graph& graph, const Node& node) {
+  std::string text = node.op + " " + node.path;
+  for (ValueId id : node.inputs) {
+    if (id != kNone) text += " " + shape_text(graph.value(id).type.shape);
+  }
+  return text;
+}
+
+// Seconds of one step, summed by name, the largest first, then a line "end".
 void print_profile(train::Trainer& trainer,
-                   const std::vector<std::vector<std::byte>>& inputs) {
+                   const std::vector<std::vector<std::byte>>& inputs,
+                   const Names& name_of, size_t most) {
   constexpr int64_t kSteps = 10;
   std::vector<double> seconds;
   trainer.executor().time_calls(&seconds);
   run_steps(trainer, kSteps, inputs);
   trainer.executor().time_calls(nullptr);
-  std::map<std::string, double> by_op;
+  const Graph& graph = trainer.program().graph;
+  std::map<std::string, double> by_name;
   for (size_t i = 0; i < seconds.size(); ++i) {
-    const Node& node = trainer.graph().node(trainer.program().calls[i].node);
-    by_op[node.op] += seconds[i] / kSteps;
+    const Node& node = graph.node(trainer.program().calls[i].node);
+    by_name[name_of(graph, node)] += seconds[i] / kSteps;
   }
   std::multimap<double, std::string> sorted;
-  for (const auto& [op, s] : by_op) sorted.emplace(-s, op);
-  for (const auto& [s, op] : sorted) std::cout << -s << " " << op << "\n";
+  for (const auto& [name, s] : by_name) sorted.emplace(-s, name);
+  for (const auto& [s, name] : sorted) {
+    if (most-- == 0) break;
+    std::cout << -s << " " << name << "\n";
+  }
   std::cout << "end" << std::endl;
 }
 
@@ -88,7 +107,9 @@ void serve(char** argv, int argc) {
       std::cout << trainer.program().peak_bytes() << " "
                 << backend.account().peak_bytes() << std::endl;
     } else if (line == "profile") {
-      print_profile(trainer, inputs);
+      print_profile(trainer, inputs, op_of, 1000);
+    } else if (line == "calls") {
+      print_profile(trainer, inputs, call_of, 20);
     } else {
       std::cout << run_steps(trainer, std::stoll(line), inputs) << std::endl;
     }

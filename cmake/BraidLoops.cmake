@@ -1,7 +1,8 @@
 # src/braid/runtime/kernels/loops/level/*.cpp, compiled once per instruction set
 # into objects of their own; loops.cpp chooses when the program runs. Sets
-# braid_loop_objects, and braid_loop_check for scripts/check_loops.py. Unoptimised code has no vectors to widen, and would leave
-# inline functions that only newer machines can run: it gets one level.
+# braid_loop_objects, and braid_loop_check for scripts/check_loops.py.
+# Unoptimised code has no vectors to widen, and would leave inline functions
+# that only newer machines can run: it gets one level.
 file(GLOB loop_sources CONFIGURE_DEPENDS "${kernels}/loops/level/*.cpp")
 set(braid_loop_objects "")
 set(braid_loop_check "")
@@ -16,6 +17,7 @@ set(loop_flags_v3 -march=x86-64-v3)
 set(loop_flags_v4 -march=x86-64-v4 -mprefer-vector-width=512)
 
 set_source_files_properties("${kernels}/loops/level/product.cpp"
+  "${kernels}/loops/level/depthwise.cpp"
   "${kernels}/loops/level/max.cpp" "${kernels}/loops/level/random.cpp" PROPERTIES
   COMPILE_OPTIONS "-Wno-psabi")
 

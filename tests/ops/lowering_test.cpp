@@ -59,7 +59,7 @@ TEST_F(Lowerings, OfOneElementAreProducts) {
 
 TEST_F(Lowerings, OfSingleChannelsStayTogether) {
   EXPECT_EQ(fastest({32, 16, 16, 16, 3, {.groups = 16}}, 16),
-            Lowering::kGroupedLast);
+            Lowering::kGrouped);
 }
 
 // Strides, padding and groups make another convolution.

@@ -78,9 +78,9 @@ struct Speed {
 Speed speed_of(Lowering lowering) {
   switch (lowering) {
     case Lowering::kGrouped: return {9e10, 8, 9e10, 5e-9, 2e-9};
-    case Lowering::kGroupedLast: return {1.5e11, 5, 1.1e11, 2e-9, 1e-9};
-    case Lowering::kMember: return {1.5e11, 8, 1.5e11, 2.5e-9, 3e-9};
-    case Lowering::kGemm: return {1.4e11, 8, 1.4e11, 1.5e-9, 3e-9};
+    case Lowering::kGroupedLast: return {1.5e11, 5, 1.1e11, 2e-9, 3e-9};
+    case Lowering::kMember: return {1.5e11, 8, 1.5e11, 2.5e-9, 2e-9};
+    case Lowering::kGemm: return {1.4e11, 8, 1.4e11, 1.5e-9, 2e-9};
   }
   return {};
 }

@@ -64,33 +64,50 @@ at::Tensor repeated(const at::Tensor& w, int64_t batch) {
   return w.expand({batch, w.size(0), w.size(1)});
 }
 
-void product(const Bound& b) {
-  at::Tensor y = flat(b.out[0]), x = flat(b.in[0]);
-  at::Tensor w = repeated(matrix(b.in[1]), x.size(0));
-  if (!b.has(2)) {
-    at::bmm_out(y, w, x);
-  } else {
-    at::baddbmm_out(y, b.in[2].view({1, -1, 1}), w, x);
-  }
-}
-
-void product_input(const Bound& b) {
-  at::Tensor dx = flat(b.out[0]), dy = flat(b.in[0]);
-  at::bmm_out(dx, repeated(matrix(b.in[1]).t(), dy.size(0)), dy);
-}
-
 // [N, C, S] as [C, N * S].
 at::Tensor by_channel(const at::Tensor& x) {
   return x.transpose(0, 1).reshape({x.size(1), -1});
 }
 
+// Products with images so small are slow: all of a batch become one.
+bool is_small(const at::Tensor& x) {
+  constexpr int64_t kSmall = 32;
+  return x.is_cpu() && x.size(0) > 1 && x.size(2) < kSmall;
+}
+
+// y[N, O, S] = w[O, C] * x[N, C, S] + bias[O, 1].
+void multiply(const at::Tensor& y, const at::Tensor& w, const at::Tensor& x,
+              const at::Tensor& bias) {
+  if (is_small(x)) {
+    at::Tensor all = by_channel(x);
+    all = bias.defined() ? at::addmm(bias, w, all) : at::mm(w, all);
+    y.copy_(all.view({w.size(0), x.size(0), x.size(2)}).transpose(0, 1));
+    return;
+  }
+  at::Tensor to = y, each = repeated(w, x.size(0));
+  if (bias.defined()) {
+    at::baddbmm_out(to, bias.unsqueeze(0), each, x);
+  } else {
+    at::bmm_out(to, each, x);
+  }
+}
+
+void product(const Bound& b) {
+  at::Tensor bias = b.has(2) ? b.in[2].view({-1, 1}) : at::Tensor();
+  multiply(flat(b.out[0]), matrix(b.in[1]), flat(b.in[0]), bias);
+}
+
+void product_input(const Bound& b) {
+  multiply(flat(b.out[0]), matrix(b.in[1]).t(), flat(b.in[0]), {});
+}
+
 // Image by image into one sum; one product where that would round too often
-// or mean too many launches.
+// or mean too many calls.
 void product_weight(const Bound& b) {
   at::Tensor dw = matrix(b.out[0]), dy = flat(b.in[0]), x = flat(b.in[1]);
   bool one_by_one = dw.is_cpu() && dw.element_size() >= 4 && dy.size(0) > 0;
-  if (!one_by_one) {
-    dw.copy_(at::mm(by_channel(dy), by_channel(x).t()));
+  if (!one_by_one || is_small(x)) {
+    at::mm_out(dw, by_channel(dy), by_channel(x).t());
     return;
   }
   for (int64_t n = 0; n < dy.size(0); ++n) {
@@ -98,10 +115,12 @@ void product_weight(const Bound& b) {
   }
 }
 
-// `product` where the node says so, else `general`.
-Body either(Body general, void (*product)(const Bound&)) {
-  return [=](Bound& b) {
-    b.attrs().flag_or("gemm", false) ? product(b) : general(b);
+// `product` where the node says so, else `general`. What products make on the
+// way may be as large as the result and must not land there.
+Kernel either(at::Device device, const Body& general, const Body& product) {
+  return [general = landing_kernel(device, {0}, general),
+          product = aten_kernel(device, product)](const Call& c) {
+    return c.attrs().flag_or("gemm", false) ? product(c) : general(c);
   };
 }
 
@@ -110,8 +129,7 @@ Body either(Body general, void (*product)(const Bound&)) {
 void add_aten_conv(KernelTable& table, at::Device device) {
   auto add = [&](const std::string& op, const Body& body,
                  void (*product)(const Bound&)) {
-    table.add(op, each_member(device, landing_kernel(device, {0},
-                                                     either(body, product))));
+    table.add(op, each_member(device, either(device, body, product)));
   };
   for (bool transposed : {false, true}) {
     for (int dims : {1, 2, 3}) {

@@ -38,6 +38,27 @@ struct NormColumns {
   const T *shift = nullptr, *scale = nullptr;
 };
 
+// Convolutions of channels on their own: planes of so many channels at once,
+// whose input, kernel and output have at most so many elements together.
+constexpr int64_t kDepthwiseLanes = 16, kDepthwiseElements = 2560;
+
+struct DepthwiseAxis {
+  int64_t input = 1, output = 1, kernel = 1;
+  int64_t stride = 1, padding = 0, dilation = 1;
+};
+
+struct DepthwiseSizes {
+  DepthwiseAxis rows, columns;
+  int64_t inputs() const { return rows.input * columns.input; }
+  int64_t outputs() const { return rows.output * columns.output; }
+  int64_t taps() const { return rows.kernel * columns.kernel; }
+};
+
+// Images of a batch, and how far apart they lie.
+struct DepthwiseImages {
+  int64_t count = 0, x_step = 0, dy_step = 0;
+};
+
 // One member's parameter and states; missing states are null.
 template <class T>
 struct UpdatePlaces {
@@ -125,6 +146,18 @@ struct LoopsOf {
   void (*softmax_row_backward)(T* dx, const T* dy, const T* y, int64_t columns);
 
   void (*product)(const SmallProduct<T>& p);
+
+  // Up to kDepthwiseLanes channels of one image: y from x, dx from dy. Planes
+  // and kernels of channels lie one after the other; bias may be null. Outputs
+  // lie apart.
+  void (*depthwise)(T* y, const T* x, const T* w, const T* bias,
+                    const DepthwiseSizes& sizes, int64_t channels);
+  void (*depthwise_input)(T* dx, const T* dy, const T* w,
+                          const DepthwiseSizes& sizes, int64_t channels);
+  // dw, summed over the images.
+  void (*depthwise_weight)(T* dw, const T* dy, const T* x,
+                           const DepthwiseSizes& sizes, int64_t channels,
+                           const DepthwiseImages& images);
 
   const UpdateRow<T>* updates;
   int64_t num_updates;

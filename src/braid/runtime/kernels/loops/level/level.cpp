@@ -18,6 +18,7 @@ template <class T>
 LoopsOf<T> make_loops_of() {
   LoopsOf<T> loops{};
   add_columns(loops);
+  add_depthwise(loops);
   add_loss(loops);
   add_max(loops);
   add_norm(loops);

@@ -40,6 +40,8 @@ void random_words(uint32_t* words, uint64_t key, uint64_t moment,
 template <class T>
 void add_columns(LoopsOf<T>& loops);
 template <class T>
+void add_depthwise(LoopsOf<T>& loops);
+template <class T>
 void add_loss(LoopsOf<T>& loops);
 template <class T>
 void add_max(LoopsOf<T>& loops);

@@ -81,7 +81,7 @@ template <class T>
 void product(const SmallProduct<T>& p) {
   if (p.b_column == 1) return straight_product(p);
   alignas(64) T turned[kMaxTurned];
-  transpose(turned, p.b, p.n, p.k, p.b_column);
+  transpose(turned, p.n, p.b, p.b_column, p.n, p.k);
   SmallProduct<T> straight = p;
   straight.b = turned;
   straight.b_row = p.n;

@@ -53,34 +53,37 @@ BRAID_INLINE void transpose_block(T* to, int64_t to_step, const T* from,
 
 // Rows [row, rows) in blocks of kSize and smaller.
 template <class T, int kSize>
-BRAID_INLINE void transpose_rows(T* to, const T* from, int64_t row,
-                                 int64_t rows, int64_t columns, int64_t step) {
+BRAID_INLINE void transpose_rows(T* to, int64_t to_step, const T* from,
+                                 int64_t from_step, int64_t row, int64_t rows,
+                                 int64_t columns) {
   for (; row + kSize <= rows; row += kSize) {
     int64_t c = 0;
     if constexpr (kSize > 1) {
       for (; c + kSize <= columns; c += kSize) {
-        transpose_block<T, kSize>(to + c * rows + row, rows,
-                                  from + row * step + c, step);
+        transpose_block<T, kSize>(to + c * to_step + row, to_step,
+                                  from + row * from_step + c, from_step);
       }
     }
     for (; c < columns; ++c) {
       for (int i = 0; i < kSize; ++i) {
-        to[c * rows + row + i] = from[(row + i) * step + c];
+        to[c * to_step + row + i] = from[(row + i) * from_step + c];
       }
     }
   }
   if constexpr (kSize > 1) {
-    transpose_rows<T, kSize / 2>(to, from, row, rows, columns, step);
+    transpose_rows<T, kSize / 2>(to, to_step, from, from_step, row, rows,
+                                 columns);
   }
 }
 
-// to[C, R] = from[R, C], whose rows lie `step` apart.
+// to[C, R] = from[R, C]; rows of both lie their steps apart.
 template <class T>
-BRAID_INLINE void transpose(T* to, const T* from, int64_t rows, int64_t columns,
-                            int64_t step) {
+BRAID_INLINE void transpose(T* to, int64_t to_step, const T* from,
+                            int64_t from_step, int64_t rows, int64_t columns) {
   // AVX2 moves lanes across halves of a register slowly.
   constexpr int kBytes = kVectorBytes == 64 ? 32 : 16;
-  transpose_rows<T, kBytes / sizeof(T)>(to, from, 0, rows, columns, step);
+  transpose_rows<T, kBytes / sizeof(T)>(to, to_step, from, from_step, 0, rows,
+                                        columns);
 }
 
 }  // namespace braid::runtime::BRAID_LEVEL
