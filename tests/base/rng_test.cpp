@@ -131,6 +131,20 @@ TEST(RngTest, SeedsAndNamesGiveUnrelatedNumbers) {
   EXPECT_NEAR(names, 0, 0.0112);
 }
 
+// Whole blocks, parts of them, and counters of more than 32 bits.
+TEST(RngTest, NumbersOfManyElementsAreThoseOfEach) {
+  ElementRandom random(9, "w");
+  for (uint64_t first : {uint64_t{0}, uint64_t{7}, (uint64_t{1} << 32) - 5}) {
+    std::vector<double> uniforms(77), normals(77);
+    random.uniforms(uniforms, first);
+    random.normals(normals, first);
+    for (size_t i = 0; i < uniforms.size(); ++i) {
+      ASSERT_EQ(uniforms[i], random.uniform(first + i));
+      ASSERT_EQ(normals[i], random.normal(first + i));
+    }
+  }
+}
+
 TEST(RngTest, ElementsDoNotDependOnWhoAsks) {
   EXPECT_EQ(ElementRandom(3, "w").normal(17), ElementRandom(3, "w").normal(17));
   EXPECT_NE(ElementRandom(3, "w").normal(17), ElementRandom(3, "w").normal(18));

@@ -21,11 +21,8 @@ Slot slot(const std::string& init, Shape shape, const char* name = "w") {
 }
 
 std::vector<double> values_of(const Slot& s, int64_t seed = 1) {
-  auto value = initial_values(s, seed);
-  std::vector<double> values;
-  for (int64_t i = 0; i < num_elements(s.shape); ++i) {
-    values.push_back(value(static_cast<uint64_t>(i)));
-  }
+  std::vector<double> values(static_cast<size_t>(num_elements(s.shape)));
+  initial_values(s, seed)(values, 0);
   return values;
 }
 

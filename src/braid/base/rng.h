@@ -3,8 +3,10 @@
 // in which order, on how many threads, or how often.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 // The CUDA compiler needs these marks to call the same code on a GPU.
@@ -35,6 +37,39 @@ BRAID_HOST_DEVICE inline RandomBlock philox(uint64_t key, uint64_t counter_low,
                      static_cast<uint32_t>(p1),
                      static_cast<uint32_t>(p0 >> 32) ^ c.word[3] ^ k1,
                      static_cast<uint32_t>(p0)}};
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  return c;
+}
+
+// The blocks of several counters that follow each other, each word of all of
+// them side by side: the same numbers by vector code.
+struct RandomBlocks {
+  static constexpr size_t kCount = 32;
+  uint32_t word[4][kCount];
+};
+
+inline RandomBlocks philox_blocks(uint64_t key, uint64_t first,
+                                  uint64_t counter_high) {
+  auto k0 = static_cast<uint32_t>(key);
+  auto k1 = static_cast<uint32_t>(key >> 32);
+  RandomBlocks c;
+  for (size_t i = 0; i < RandomBlocks::kCount; ++i) {
+    c.word[0][i] = static_cast<uint32_t>(first + i);
+    c.word[1][i] = static_cast<uint32_t>((first + i) >> 32);
+    c.word[2][i] = static_cast<uint32_t>(counter_high);
+    c.word[3][i] = static_cast<uint32_t>(counter_high >> 32);
+  }
+  for (int round = 0; round < 10; ++round) {
+    for (size_t i = 0; i < RandomBlocks::kCount; ++i) {
+      uint64_t p0 = uint64_t{0xD2511F53} * c.word[0][i];
+      uint64_t p1 = uint64_t{0xCD9E8D57} * c.word[2][i];
+      c.word[0][i] = static_cast<uint32_t>(p1 >> 32) ^ c.word[1][i] ^ k0;
+      c.word[1][i] = static_cast<uint32_t>(p1);
+      c.word[2][i] = static_cast<uint32_t>(p0 >> 32) ^ c.word[3][i] ^ k1;
+      c.word[3][i] = static_cast<uint32_t>(p0);
+    }
     k0 += 0x9E3779B9;
     k1 += 0xBB67AE85;
   }
@@ -98,9 +133,22 @@ class ElementRandom {
   // Standard normal.
   double normal(uint64_t element) const {
     RandomBlock b = philox(key_, element, kInitMoment);
-    double u = 1.0 - unit53(b.word[0], b.word[1]);  // in (0, 1]
-    double v = unit53(b.word[2], b.word[3]);
-    return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586 * v);
+    return normal_of(unit53(b.word[0], b.word[1]),
+                     unit53(b.word[2], b.word[3]));
+  }
+
+  // The same for elements that follow each other, faster.
+  void uniforms(std::span<double> to, uint64_t first) const {
+    fill(to, first, [](const RandomBlocks& b, size_t i) {
+      return unit53(b.word[0][i], b.word[1][i]);
+    });
+  }
+
+  void normals(std::span<double> to, uint64_t first) const {
+    fill(to, first, [](const RandomBlocks& b, size_t i) {
+      return normal_of(unit53(b.word[0][i], b.word[1][i]),
+                       unit53(b.word[2][i], b.word[3][i]));
+    });
   }
 
  private:
@@ -108,6 +156,19 @@ class ElementRandom {
   static double unit53(uint32_t high, uint32_t low) {
     uint64_t bits = (static_cast<uint64_t>(high) << 21) | (low >> 11);
     return static_cast<double>(bits) * 0x1.0p-53;
+  }
+  // From two uniform numbers in [0, 1).
+  static double normal_of(double u, double v) {
+    return std::sqrt(-2.0 * std::log(1.0 - u)) *
+           std::cos(6.283185307179586 * v);
+  }
+  template <class F>
+  void fill(std::span<double> to, uint64_t first, const F& number) const {
+    for (size_t at = 0; at < to.size(); at += RandomBlocks::kCount) {
+      RandomBlocks blocks = philox_blocks(key_, first + at, kInitMoment);
+      size_t count = std::min(RandomBlocks::kCount, to.size() - at);
+      for (size_t i = 0; i < count; ++i) to[at + i] = number(blocks, i);
+    }
   }
   uint64_t key_;
 };

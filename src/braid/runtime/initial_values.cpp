@@ -13,22 +13,42 @@
 namespace braid::runtime {
 namespace {
 
-using Values = std::function<double(uint64_t)>;
+// One element after the other.
+template <class F>
+InitialValues each(F value) {
+  return [value](std::span<double> to, uint64_t first) {
+    for (size_t i = 0; i < to.size(); ++i) to[i] = value(first + i);
+  };
+}
+
+InitialValues uniform(const Init& init, const ElementRandom& random) {
+  return [=](std::span<double> to, uint64_t first) {
+    random.uniforms(to, first);
+    for (double& x : to) x = init.a + (init.b - init.a) * x;
+  };
+}
+
+InitialValues normal(const Init& init, const ElementRandom& random) {
+  return [=](std::span<double> to, uint64_t first) {
+    random.normals(to, first);
+    for (double& x : to) x = init.a + init.b * x;
+  };
+}
 
 double normal_cdf(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
 
 // A uniform number between the two ends' probabilities, turned back into the
 // normal number with that probability.
-Values trunc_normal(const Init& init, const ElementRandom& random) {
+InitialValues trunc_normal(const Init& init, const ElementRandom& random) {
   double low = normal_cdf((init.c - init.a) / init.b);
   double high = normal_cdf((init.d - init.a) / init.b);
-  return [=](uint64_t element) {
+  return each([=](uint64_t element) {
     double share = low + (high - low) * random.uniform(element);
     double x =
         inverse_erf(std::clamp(2 * share - 1, -1 + 0x1p-53, 1 - 0x1p-53));
     return std::clamp(init.a + init.b * std::numbers::sqrt2 * x, init.c,
                       init.d);
-  };
+  });
 }
 
 // Columns [columns][rows] of Q of a QR decomposition, signs fixed so that the
@@ -81,28 +101,28 @@ class Orthogonal {
   std::vector<double> signs_;
 };
 
-Values orthogonal(const Slot& slot, const ElementRandom& random) {
+InitialValues orthogonal(const Slot& slot, const ElementRandom& random) {
   auto rows = static_cast<size_t>(slot.shape[0]);
   size_t columns =
       rows == 0 ? 0 : static_cast<size_t>(num_elements(slot.shape)) / rows;
   bool wide = rows < columns;
   auto q = std::make_shared<Orthogonal>(std::max(rows, columns),
                                         std::min(rows, columns), random);
-  return [=, gain = slot.init.a](uint64_t element) {
+  return each([=, gain = slot.init.a](uint64_t element) {
     size_t row = element / columns, column = element % columns;
     return gain * (wide ? q->at(column, row) : q->at(row, column));
-  };
+  });
 }
 
-Values eye(const Slot& slot) {
+InitialValues eye(const Slot& slot) {
   auto columns = static_cast<uint64_t>(slot.shape[1]);
-  return [columns](uint64_t element) {
+  return each([columns](uint64_t element) {
     return element / columns == element % columns ? 1.0 : 0.0;
-  };
+  });
 }
 
 // Each output copies the input of its number, at the middle of the kernel.
-Values dirac(const Slot& slot) {
+InitialValues dirac(const Slot& slot) {
   uint64_t middle = 0, field = 1;
   for (size_t i = 2; i < slot.shape.size(); ++i) {
     auto size = static_cast<uint64_t>(slot.shape[i]);
@@ -110,11 +130,11 @@ Values dirac(const Slot& slot) {
     field *= size;
   }
   auto inputs = static_cast<uint64_t>(slot.shape[1]);
-  return [=](uint64_t element) {
+  return each([=](uint64_t element) {
     uint64_t pair = element / field;
     bool same = pair / inputs == pair % inputs;
     return same && element % field == middle ? 1.0 : 0.0;
-  };
+  });
 }
 
 }  // namespace
@@ -134,25 +154,19 @@ double inverse_erf(double y) {
   return x;
 }
 
-Values initial_values(const Slot& slot, int64_t seed) {
+InitialValues initial_values(const Slot& slot, int64_t seed) {
   std::string problem = init_problem(slot.init, slot.shape);
   if (!problem.empty()) fail_usage("[init] slot '{}': {}", slot.name, problem);
   ElementRandom random(static_cast<uint64_t>(seed), slot.name);
   Init init = resolved(slot.init, slot.shape);
   switch (init.kind) {
-    case Init::Kind::kUniform:
-      return [=](uint64_t element) {
-        return init.a + (init.b - init.a) * random.uniform(element);
-      };
-    case Init::Kind::kNormal:
-      return [=](uint64_t element) {
-        return init.a + init.b * random.normal(element);
-      };
+    case Init::Kind::kUniform: return uniform(init, random);
+    case Init::Kind::kNormal: return normal(init, random);
     case Init::Kind::kTruncNormal: return trunc_normal(init, random);
     case Init::Kind::kOrthogonal: return orthogonal(slot, random);
     case Init::Kind::kEye: return eye(slot);
     case Init::Kind::kDirac: return dirac(slot);
-    default: return [value = init.a](uint64_t) { return value; };
+    default: return each([value = init.a](uint64_t) { return value; });
   }
 }
 

@@ -3,15 +3,19 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "braid/graph/slot.h"
 
 namespace braid::runtime {
 
-// The value of one element of a member, by its row-major index. They depend on
-// the seed and the slot's name alone. Throws when the Init does not fit.
-std::function<double(uint64_t element)> initial_values(const Slot& slot,
-                                                       int64_t seed);
+// Fills `to` with the values of a member's elements from `first` on, by their
+// row-major index.
+using InitialValues = std::function<void(std::span<double> to, uint64_t first)>;
+
+// Values depend on the seed and the slot's name alone. Throws when the Init
+// does not fit.
+InitialValues initial_values(const Slot& slot, int64_t seed);
 
 // The x with erf(x) = y, for y in (-1, 1).
 double inverse_erf(double y);

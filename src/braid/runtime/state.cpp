@@ -1,5 +1,7 @@
 #include "braid/runtime/state.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "braid/base/error.h"
@@ -9,15 +11,20 @@
 namespace braid::runtime {
 namespace {
 
-// Most slots begin with zeros: members that enter should not wait for a call
-// per element.
+// Most slots begin with zeros: members that enter should not wait for them.
 template <class T>
 void fill(std::vector<std::byte>& content, const Slot& slot, int64_t seed) {
   if (slot.init == Init::constant(0)) return;
-  auto values = initial_values(slot, seed);
+  InitialValues values = initial_values(slot, seed);
   auto* data = reinterpret_cast<T*>(content.data());
-  for (size_t i = 0; i < content.size() / sizeof(T); ++i) {
-    data[i] = static_cast<T>(values(i));
+  std::array<double, 256> part;
+  size_t size = content.size() / sizeof(T);
+  for (size_t first = 0; first < size; first += part.size()) {
+    size_t count = std::min(part.size(), size - first);
+    values(std::span(part).first(count), first);
+    for (size_t i = 0; i < count; ++i) {
+      data[first + i] = static_cast<T>(part[i]);
+    }
   }
 }
 

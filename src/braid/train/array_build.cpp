@@ -1,6 +1,7 @@
 // How an array is made: the programs that its jobs need, and what its slots
 // hold when a member enters.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "braid/base/error.h"
@@ -178,8 +179,9 @@ void Array::write_initial(size_t place, const Job& job) {
         slot.role == Role::kConstant && slot.owner() == kAllMembers;
     if (!slot.belongs_to(member) || (is_shared && place > 0)) continue;
     auto found = known->find(slot.own_name());
-    Slot begins =
-        found == known->end() ? slot.of_member(member) : found->second;
+    std::optional<Slot> general;
+    if (found == known->end()) general = slot.of_member(member);
+    const Slot& begins = general ? *general : found->second;
     state().write_member(static_cast<SlotId>(i), member,
                          runtime::initial_content(begins, job.config().seed));
   }
