@@ -1,8 +1,12 @@
 #include "braid/train/array.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 
+#include "braid/train/run_checkpoint.h"
 #include "live_members.h"
 
 namespace braid::train {
@@ -276,6 +280,46 @@ class Dice {
   std::mt19937_64 random_;
 };
 
+std::string member_prefix(MemberId member) {
+  return fmt::format("{}.", member);
+}
+
+// One checkpoint of all members.
+io::CheckpointDir save_members(LiveMembers& live,
+                               const std::filesystem::path& root) {
+  std::vector<io::OwnedCheckpointFile> files;
+  for (MemberId member : live.array().members()) {
+    for (io::OwnedCheckpointFile& file : checkpoint_files(
+             live.array().state(), live.job(member).model().networks(),
+             live.array().place(member))) {
+      file.name = member_prefix(member) + file.name;
+      files.push_back(std::move(file));
+    }
+  }
+  io::CheckpointWriter writer(root, 1);
+  writer.save(1, std::move(files), {});
+  writer.finish();
+  return io::newest_complete(root).checkpoint.value();
+}
+
+// What a new process makes of that checkpoint when the array was killed.
+std::unique_ptr<LiveMembers> resumed(LiveMembers& live,
+                                     const std::vector<const Job*>& kinds) {
+  std::filesystem::path root = std::filesystem::path(testing::TempDir()) /
+                               fmt::format("braid_array_test.{}", getpid());
+  io::CheckpointDir checkpoint = save_members(live, root);
+  auto next = std::make_unique<LiveMembers>(kinds, live.array().capacity());
+  for (MemberId member : live.array().members()) {
+    const Job& job = live.job(member);
+    int64_t place = live.array().place(member);
+    next->add(job, place, live.steps(member));
+    restore_state(checkpoint, next->array().state(), job.model().networks(),
+                  place, member_prefix(member));
+  }
+  std::filesystem::remove_all(root);
+  return next;
+}
+
 TEST_F(ArrayTest, AnySequenceOfChangesIsAsIfAlone) {
   constexpr int kJobs = 9;
   bool is_long = std::getenv("BRAID_TEST_LONG") != nullptr;
@@ -299,7 +343,7 @@ TEST_F(ArrayTest, AnySequenceOfChangesIsAsIfAlone) {
     };
     for (int change = 0; change < 12; ++change) {
       bool has_members = live->array().size() > 0;
-      switch (random.below(8)) {
+      switch (random.below(9)) {
         case 0:
         case 1:
           if (has_room()) live->add(job(random.below(kJobs)));
@@ -328,6 +372,9 @@ TEST_F(ArrayTest, AnySequenceOfChangesIsAsIfAlone) {
           if (has_members) live->array().compact();
           break;
         case 7: live->array().resize(live->array().capacity() + 1); break;
+        case 8:  // killed
+          if (has_members) live = resumed(*live, jobs(kJobs));
+          break;
       }
       if (live->array().size() == 0) continue;
       for (int k = random.below(4); k > 0; --k) live->step();

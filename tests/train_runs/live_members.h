@@ -82,6 +82,10 @@ class LiveMembers {
   MemberId add(const Job& job, const MemberContent& content, int64_t steps) {
     return join(array_->add(job, content), job, steps);
   }
+  // With initial content, to be filled from a checkpoint of so many steps.
+  MemberId add(const Job& job, int64_t place, int64_t steps) {
+    return join(array_->add(job, place), job, steps);
+  }
   MemberId replace(MemberId old, const Job& job) {
     MemberId member = array_->replace(old, job);
     trainees_.erase(old);
