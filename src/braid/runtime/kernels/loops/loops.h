@@ -64,6 +64,18 @@ struct UpdateRow {
   UpdateLoop<T> loop;
 };
 
+// One op of a chain (see ops/chain.h) on n elements, with its operands and
+// numbers. Operands that an op has not may be anything that can be read.
+template <class T>
+using ChainLoop = void (*)(T* y, const T* a, const T* b, const T* c, T v, T w,
+                           int64_t n);
+
+template <class T>
+struct ChainRow {
+  const char* op;
+  ChainLoop<T> loop;
+};
+
 template <class T>
 struct LoopsOf {
   // y[n] from a[n] and b[n]; relu_backward's b is what relu saw.
@@ -128,6 +140,9 @@ struct LoopsOf {
 
   const UpdateRow<T>* updates;
   int64_t num_updates;
+
+  const ChainRow<T>* chain;
+  int64_t num_chain;
 };
 
 struct Loops {
