@@ -105,6 +105,34 @@ TEST(ChainsPass, OthersMayStandBetween) {
   EXPECT_EQ(steps_of(graph), "exp(x0); add(s0, x1)");
 }
 
+// Two products would have to wait for the third: sums of gradients.
+TEST(ChainsPass, SumsDoNotWaitWithTheirTerms) {
+  Graph graph = chained(R"(
+    input %0 "x" f32[6, 6]
+    %1: f32[6, 6] = matmul(%0, %0)
+    %2: f32[6, 6] = matmul(%0, %1)
+    %3: f32[6, 6] = add(%1, %2)
+    %4: f32[6, 6] = matmul(%0, %0)
+    %5: f32[6, 6] = add(%3, %4)
+    output "y" %5
+  )");
+  EXPECT_EQ(op_names(graph),
+            (Names{"matmul", "matmul", "add", "matmul", "add"}));
+}
+
+// One product waits in place of its negative.
+TEST(ChainsPass, OneTermMayWait) {
+  Graph graph = chained(R"(
+    input %0 "x" f32[6, 6]
+    %1: f32[6, 6] = matmul(%0, %0)
+    %2: f32[6, 6] = neg(%1)
+    %3: f32[6, 6] = matmul(%0, %0)
+    %4: f32[6, 6] = add(%2, %3)
+    output "y" %4
+  )");
+  EXPECT_EQ(op_names(graph), (Names{"matmul", "matmul", "chain"}));
+}
+
 // As in the gates of an LSTM.
 TEST(ChainsPass, RunsThatMeetBecomeOne) {
   Graph graph = chained(R"(

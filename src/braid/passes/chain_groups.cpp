@@ -1,9 +1,14 @@
 // One walk through the nodes with open groups. A node joins the groups that
 // make its inputs; where it cannot, and for any other node, those groups close
 // before it. So open groups never read each other, and may become one.
+//
+// A group is computed where its last node stands. What the nodes before it
+// read lives until then, so they wait for a node further down only when that
+// takes no more memory than their results would.
 #include "braid/passes/chain_groups.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "braid/ops/chain.h"
@@ -23,12 +28,12 @@ class ChainFinder {
       : ops_(ops),
         graph_(step.graph),
         makers_(graph_.values().size(), kNoGroup),
-        readers_(graph_.values().size()) {
-    for (NodeId id = 0; id < num_nodes(); ++id) {
-      for (ValueId input : graph_.node(id).inputs) {
-        if (input != kNone) readers_[at(input)].push_back(id);
-      }
-    }
+        readers_(graph_.values().size()),
+        roots_(graph_.values().size()),
+        last_reads_(graph_.values().size(), kNone),
+        work_before_(graph_.nodes().size() + 1) {
+    std::iota(roots_.begin(), roots_.end(), 0);
+    for (NodeId id = 0; id < num_nodes(); ++id) look_at(id);
     for (const Output& output : graph_.outputs()) kept_.insert(output.value);
     for (const auto& [slot, value] : step.gradients) kept_.insert(value);
   }
@@ -43,6 +48,20 @@ class ChainFinder {
   }
 
  private:
+  // Who reads what, and in whose memory it lies.
+  void look_at(NodeId id) {
+    const Node& node = graph_.node(id);
+    bool is_view = static_cast<bool>(ops_.at(node.op).view);
+    bool works = !is_view && node.op != "read";
+    work_before_[at(id) + 1] = work_before_[at(id)] + works;
+    for (ValueId input : node.inputs) {
+      if (input == kNone) continue;
+      readers_[at(input)].push_back(id);
+      if (works) last_reads_[at(roots_[at(input)])] = id;
+    }
+    if (is_view) roots_[at(node.outputs[0])] = roots_[at(node.inputs[0])];
+  }
+
   static size_t at(int32_t id) { return static_cast<size_t>(id); }
   NodeId num_nodes() const {
     return static_cast<NodeId>(graph_.nodes().size());
@@ -57,7 +76,8 @@ class ChainFinder {
     ChainGroup own{.nodes = {id}};
     for (size_t group : made_by) {
       ChainGroup both = joined(groups_[group], own);
-      if (same_shape(groups_[group], own) && fits(both)) {
+      if (same_shape(groups_[group], own) && fits(both) &&
+          !wastes(groups_[group], both, id)) {
         own = std::move(both);
         groups_[group].nodes.clear();
       }
@@ -148,6 +168,39 @@ class ChainFinder {
            group.outputs.size() <= kMaxChainOutputs;
   }
 
+  // Whether the group, as a part of `both`, keeps more alive until node `id`
+  // than its own results are.
+  bool wastes(const ChainGroup& group, const ChainGroup& both,
+              NodeId id) const {
+    NodeId last = group.nodes.back();
+    auto joined_between = std::ranges::count_if(
+        both.nodes, [&](NodeId node) { return last < node && node < id; });
+    bool waits =
+        work_before_[at(id)] - work_before_[at(last) + 1] > joined_between;
+    if (!waits) return false;
+    auto results = static_cast<int64_t>(group.outputs.size());
+    return bytes_kept(group, id) > results * bytes_of(type_of(group));
+  }
+
+  // Of inputs that nobody reads from node `id` on.
+  int64_t bytes_kept(const ChainGroup& group, NodeId id) const {
+    std::set<ValueId> dying;
+    for (ValueId input : group.inputs) {
+      ValueId root = roots_[at(input)];
+      NodeId maker = graph_.value(root).producer;
+      bool stays = maker == kNone || graph_.node(maker).op == "read" ||
+                   kept_.contains(root) || last_reads_[at(root)] >= id;
+      if (!stays) dying.insert(root);
+    }
+    int64_t bytes = 0;
+    for (ValueId root : dying) bytes += bytes_of(graph_.value(root).type);
+    return bytes;
+  }
+
+  static int64_t bytes_of(const ValueType& type) {
+    return num_elements(type.shape) * item_bytes(type.dtype);
+  }
+
   void open(ChainGroup group) {
     for (NodeId id : group.nodes) {
       makers_[at(graph_.node(id).outputs[0])] = groups_.size();
@@ -174,6 +227,9 @@ class ChainFinder {
   std::vector<size_t> makers_;                // open group, by value
   std::vector<std::vector<NodeId>> readers_;  // by value
   std::set<ValueId> kept_;                    // when the step is over
+  std::vector<ValueId> roots_;                // of views, by value
+  std::vector<NodeId> last_reads_;            // by root
+  std::vector<int64_t> work_before_;          // nodes that compute, by node
 };
 
 }  // namespace
