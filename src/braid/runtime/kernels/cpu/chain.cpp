@@ -1,9 +1,7 @@
 // Chains of pointwise ops, block by block: every step of a block is computed
 // before the next block, so what lies between steps stays in the first cache.
 #include <cstring>
-#include <string_view>
 
-#include "braid/base/error.h"
 #include "braid/runtime/kernels/cpu/chain_plan.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
 #include "braid/runtime/kernels/cpu/gather.h"
@@ -105,17 +103,10 @@ class Blocks {
     made.c = from(2);
     if (next.kind == ChainInstruction::Kind::kStore) return made;
     const ChainStep& step = chain.steps[next.step];
-    made.loop = loop_of(loops, step.op->name);
+    made.loop = loops.chain_loop(step.op->name);
     made.v = static_cast<T>(step.numbers[0]);
     made.w = static_cast<T>(step.numbers[1]);
     return made;
-  }
-
-  static ChainLoop<T> loop_of(const LoopsOf<T>& loops, std::string_view op) {
-    for (int64_t i = 0; i < loops.num_chain; ++i) {
-      if (loops.chain[i].op == op) return loops.chain[i].loop;
-    }
-    fail_usage("[chain] there is no loop for '{}'", op);
   }
 
   void run(T* registers, int64_t first, int64_t count) const {

@@ -4,11 +4,13 @@
 //
 // Loops run on the calling thread, keep nothing and may be called from many
 // threads at once. Operands are row-major; an output may lie exactly where an
-// input lies unless it says otherwise. Everything but `product` gives the same
+// input lies unless it says otherwise. Everything but `product` and
+// the functions of chains (exp, tanh and what is made of them) gives the same
 // bits at every level.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -78,9 +80,8 @@ struct ChainRow {
 
 template <class T>
 struct LoopsOf {
-  // y[n] from a[n] and b[n]; relu_backward's b is what relu saw.
-  using Pointwise = void (*)(T* y, const T* a, const T* b, int64_t n);
-  Pointwise relu, relu_backward, add, sub, mul;
+  // y[n] = a[n] + b[n].
+  void (*add)(T* y, const T* a, const T* b, int64_t n);
 
   // y[C] = the sum of R rows of C that lie `step` apart, in a fixed order. y
   // lies apart from x.
@@ -143,6 +144,14 @@ struct LoopsOf {
 
   const ChainRow<T>* chain;
   int64_t num_chain;
+
+  // Null when the op may not be in a chain.
+  ChainLoop<T> chain_loop(std::string_view op) const {
+    for (int64_t i = 0; i < num_chain; ++i) {
+      if (chain[i].op == op) return chain[i].loop;
+    }
+    return nullptr;
+  }
 };
 
 struct Loops {

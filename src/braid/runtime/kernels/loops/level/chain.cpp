@@ -31,12 +31,6 @@ void power(T* y, const T* a, const T*, const T*, T v, T, int64_t n) {
 }
 
 template <class T>
-BRAID_INLINE T held(T x, T least, T most) {
-  x = x < least ? least : x;
-  return x > most ? most : x;
-}
-
-template <class T>
 BRAID_INLINE T sixth(T x) {
   return held(x + T(3), T(0), T(6)) / T(6);
 }
@@ -138,7 +132,7 @@ struct Rows {
       row<T>("sigmoid_backward",
              [](T dy, T y, T, T, T) { return dy * (T(1) - y) * y; }),
       row<T>("silu",
-             [](T a, T, T, T, T) { return a / (T(1) + whole_exp(-a)); }),
+             [](T a, T, T, T, T) { return a / (T(1) + rough_exp(-a)); }),
       row<T>("silu_backward",
              [](T dy, T x, T, T, T) { return silu_backward(dy, x); }),
       row<T>("gelu",
