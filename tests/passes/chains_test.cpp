@@ -148,6 +148,21 @@ TEST(ChainsPass, RunsThatMeetBecomeOne) {
   EXPECT_EQ(steps_of(graph), "sigmoid(x0); tanh(x1); exp(s0); mul(s2, s1)");
 }
 
+// The second run stands between the first and the place where they meet.
+TEST(ChainsPass, RunsThatMeetDoNotWaitForEachOther) {
+  Graph graph = chained(R"(
+    input %0 "x" f32[6, 6]
+    %1: f32[6, 6] = matmul(%0, %0)
+    %2: f32[6, 6] = matmul(%0, %1)
+    %3: f32[6, 6] = add(%1, %2)
+    %4: f32[6, 6] = square(%0)
+    %5: f32[6, 6] = mul_scalar(%4) {value=3.0}
+    %6: f32[6, 6] = mul(%3, %5)
+    output "y" %6
+  )");
+  EXPECT_EQ(op_names(graph), (Names{"matmul", "matmul", "chain"}));
+}
+
 TEST(ChainsPass, OtherShapesAreOtherRuns) {
   Graph graph = chained(R"(
     input %0 "x" f32[6]

@@ -74,10 +74,14 @@ class ChainFinder {
     std::set<size_t> made_by = open_makers(node);
     if (!may_join(node)) return close(made_by);
     ChainGroup own{.nodes = {id}};
+    std::set<NodeId> meeting;
+    for (size_t group : made_by) {
+      meeting.insert(groups_[group].nodes.begin(), groups_[group].nodes.end());
+    }
     for (size_t group : made_by) {
       ChainGroup both = joined(groups_[group], own);
       if (same_shape(groups_[group], own) && fits(both) &&
-          !wastes(groups_[group], both, id)) {
+          !wastes(groups_[group], meeting, id)) {
         own = std::move(both);
         groups_[group].nodes.clear();
       }
@@ -168,15 +172,13 @@ class ChainFinder {
            group.outputs.size() <= kMaxChainOutputs;
   }
 
-  // Whether the group, as a part of `both`, keeps more alive until node `id`
-  // than its own results are.
-  bool wastes(const ChainGroup& group, const ChainGroup& both,
+  // Whether the group keeps more alive until node `id` than its own results
+  // are. Nodes that meet it there are no reason to wait.
+  bool wastes(const ChainGroup& group, const std::set<NodeId>& meeting,
               NodeId id) const {
     NodeId last = group.nodes.back();
-    auto joined_between = std::ranges::count_if(
-        both.nodes, [&](NodeId node) { return last < node && node < id; });
-    bool waits =
-        work_before_[at(id)] - work_before_[at(last) + 1] > joined_between;
+    auto meet = std::distance(meeting.upper_bound(last), meeting.end());
+    bool waits = work_before_[at(id)] - work_before_[at(last) + 1] > meet;
     if (!waits) return false;
     auto results = static_cast<int64_t>(group.outputs.size());
     return bytes_kept(group, id) > results * bytes_of(type_of(group));
