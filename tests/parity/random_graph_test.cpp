@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "braid/graph/text.h"
+#include "braid/train/trainer.h"
 #include "random_graph_check.h"
 
 namespace braid::parity {
@@ -76,6 +78,21 @@ INSTANTIATE_TEST_SUITE_P(Types, RandomGraphs,
                          [](const auto& made) {
                            return std::string(dtype_name(made.param));
                          });
+
+// So what is checked above is checked for chains.
+TEST(RandomGraphChains, MostStepsHaveSome) {
+  constexpr uint64_t kSeeds = 40;
+  OpTable ops = standard_ops();
+  uint64_t found = 0;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    RandomGraph graph = make_random_graph(seed, DType::kFloat64);
+    passes::StepGraph step =
+        train::build_step(ops, build_graph(ops, graph),
+                          {.optimizer = passes::make_optimizer("sgd")});
+    found += std::ranges::count(step.graph.nodes(), "chain", &Node::op) > 0;
+  }
+  EXPECT_GT(found, kSeeds / 2);
+}
 
 }  // namespace
 }  // namespace braid::parity

@@ -18,6 +18,7 @@
 #include "braid/ops/foreign.h"
 #include "braid/passes/accumulate.h"
 #include "braid/passes/array.h"
+#include "braid/passes/chains.h"
 #include "braid/passes/layout.h"
 #include "braid/passes/names.h"
 #include "braid/passes/precision.h"
@@ -46,7 +47,7 @@ struct InspectOptions {
 
 const std::vector<std::string> kPasses{"forward",  "array",      "precision",
                                        "autodiff", "accumulate", "optimizer",
-                                       "layout"};
+                                       "layout",   "chains"};
 
 void declare(CLI::App& app, InspectOptions& o) {
   auto add = [&](const char* name, auto& value, const char* type,
@@ -130,7 +131,9 @@ Graph graph_after(const OpTable& ops, Graph graph, const InspectOptions& o) {
   step = passes::add_optimizer(ops, std::move(step),
                                passes::make_optimizer(o.optimizer));
   if (o.dump_after == "optimizer") return std::move(step.graph);
-  return passes::layout(ops, step).graph;
+  step = passes::layout(ops, step);
+  if (o.dump_after == "layout") return std::move(step.graph);
+  return passes::chains(ops, step).graph;
 }
 
 passes::StepGraph step_with(const OpTable& ops, const Graph& forward,

@@ -128,10 +128,12 @@ class BufferFinder {
     return false;
   }
 
+  // Nor may another output of the node have taken the buffer over.
   bool is_last_user(NodeId id, BufferId buffer) const {
     const auto& members = members_[static_cast<size_t>(buffer)];
     return std::all_of(members.begin(), members.end(), [&](ValueId value) {
-      return last_read_[static_cast<size_t>(value)] <= id;
+      return last_read_[static_cast<size_t>(value)] <= id &&
+             graph_.value(value).producer != id;
     });
   }
 

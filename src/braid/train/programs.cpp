@@ -7,6 +7,7 @@
 #include "braid/graph/verify.h"
 #include "braid/passes/accumulate.h"
 #include "braid/passes/array.h"
+#include "braid/passes/chains.h"
 #include "braid/passes/guard_buffers.h"
 #include "braid/passes/layout.h"
 #include "braid/passes/loss_scale.h"
@@ -161,6 +162,9 @@ Graph joined(const OpTable& ops, const ProgramSource& source,
   return options.members > 0 ? passes::array(ops, forward, array) : forward;
 }
 
+// Only CPUs have a kernel for chains.
+bool has_chains(const std::string& device) { return device.starts_with("cpu"); }
+
 }  // namespace
 
 std::vector<std::string> segment_names(const Graph& forward) {
@@ -194,6 +198,10 @@ passes::StepGraph build_step(const OpTable& ops, const ProgramSource& source,
                                : passes::StepGraph{std::move(forward)};
   step = passes::layout(ops, step);
   check_pass(step.graph);
+  if (has_chains(options.device)) {
+    step = passes::chains(ops, step);
+    check_pass(step.graph);
+  }
   return step;
 }
 

@@ -49,7 +49,8 @@ struct ProgramOptions {
   // `profile`, where it has them, or one `lowering` for all.
   plan::Profile profile = {};
   std::optional<Lowering> lowering = {};
-  std::string device = "cpu";  // whose seconds they are
+  // Whose seconds they are, and what the step is made for.
+  std::string device = "cpu";
 };
 
 // Names of the segments that a plan for this model decides about.
@@ -61,7 +62,7 @@ std::vector<std::string> segment_names(const OpTable& ops,
 passes::ArrayOptions array_options(const ProgramOptions& options);
 
 // One program before planning: array, precision, autodiff, accumulation,
-// optimizer, layout.
+// optimizer, layout and, on a CPU, chains.
 passes::StepGraph build_step(const OpTable& ops, const ProgramSource& source,
                              const ProgramOptions& options);
 

@@ -1,5 +1,6 @@
-// Pointwise ops on row-major operands. Simple arithmetic only: what needs
-// transcendental functions is libtorch's.
+// Pointwise ops on row-major operands: the loops of chains, so that an op gives
+// the same bits alone and in a chain. The rest is libtorch's.
+#include "braid/ops/chain.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
 #include "braid/runtime/kernels/cpu/spread.h"
 
@@ -7,24 +8,24 @@ namespace braid::runtime {
 namespace {
 
 template <class T>
-using Pointwise = typename LoopsOf<T>::Pointwise;
-
-template <class T>
-Run make_run(const Call& c, Pointwise<T> loop) {
+Run make_run(const Call& c, const ChainStep& step, ChainLoop<T> loop) {
   constexpr int64_t kGrain = 32768;
-  const Tensor& b = c.inputs.size() > 1 ? c.in(1) : c.in(0);
-  return [loop, n = c.out(0).numel(), y = c.out(0).as<T>(), a = c.in(0).as<T>(),
-          b = b.as<T>()] {
+  auto operand = [&](size_t i) {
+    return c.in(i < c.inputs.size() ? i : 0).as<T>();
+  };
+  return [loop, n = c.out(0).numel(), y = c.out(0).as<T>(), a = operand(0),
+          b = operand(1), d = operand(2), v = static_cast<T>(step.numbers[0]),
+          w = static_cast<T>(step.numbers[1])] {
     spread(n, kGrain, [&](int64_t from, int64_t to) {
-      loop(y + from, a + from, b + from, to - from);
+      loop(y + from, a + from, b + from, d + from, v, w, to - from);
     });
   };
 }
 
 bool is_plain(const Call& c) {
   const Tensor& y = c.out(0);
-  bool plain = y.contiguous() && (c.in(0).dtype == DType::kFloat32 ||
-                                  c.in(0).dtype == DType::kFloat64);
+  bool plain = y.contiguous() && y.dtype == c.in(0).dtype &&
+               (y.dtype == DType::kFloat32 || y.dtype == DType::kFloat64);
   for (const Tensor& x : c.inputs) {
     plain = plain && x.shape == y.shape && x.contiguous() &&
             x.dtype == c.in(0).dtype;
@@ -55,18 +56,16 @@ Run prepare_advance(const Call& c, const Kernel&) {
 }  // namespace
 
 void add_cpu_pointwise(KernelTable& table, const Loops& loops) {
-  auto add = [&](const char* op, Pointwise<float> f32, Pointwise<double> f64) {
-    table.add(op, [f32, f64, general = table.at(op)](const Call& c) {
-      if (!is_plain(c)) return general(c);
-      return c.in(0).dtype == DType::kFloat64 ? make_run<double>(c, f64)
-                                              : make_run<float>(c, f32);
+  for (const ChainOp& op : chain_ops()) {
+    auto f32 = loops.f32.chain_loop(op.name);
+    auto f64 = loops.f64.chain_loop(op.name);
+    table.add(op.name, [f32, f64, general = table.at(op.name)](const Call& c) {
+      ChainStep step = chain_step(*c.node);
+      if (!step.op || !is_plain(c)) return general(c);
+      return c.in(0).dtype == DType::kFloat64 ? make_run<double>(c, step, f64)
+                                              : make_run<float>(c, step, f32);
     });
-  };
-  add("relu", loops.f32.relu, loops.f64.relu);
-  add("relu_backward", loops.f32.relu_backward, loops.f64.relu_backward);
-  add("add", loops.f32.add, loops.f64.add);
-  add("sub", loops.f32.sub, loops.f64.sub);
-  add("mul", loops.f32.mul, loops.f64.mul);
+  }
   table.add("full", [general = table.at("full")](const Call& c) {
     return prepare_full(c, general);
   });

@@ -4,11 +4,13 @@
 //
 // Loops run on the calling thread, keep nothing and may be called from many
 // threads at once. Operands are row-major; an output may lie exactly where an
-// input lies unless it says otherwise. Everything but `product` gives the same
+// input lies unless it says otherwise. Everything but `product` and
+// the functions of chains (exp, tanh and what is made of them) gives the same
 // bits at every level.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -85,11 +87,22 @@ struct UpdateRow {
   UpdateLoop<T> loop;
 };
 
+// One op of a chain (see ops/chain.h) on n elements, with its operands and
+// numbers. Operands that an op has not may be anything that can be read.
+template <class T>
+using ChainLoop = void (*)(T* y, const T* a, const T* b, const T* c, T v, T w,
+                           int64_t n);
+
+template <class T>
+struct ChainRow {
+  const char* op;
+  ChainLoop<T> loop;
+};
+
 template <class T>
 struct LoopsOf {
-  // y[n] from a[n] and b[n]; relu_backward's b is what relu saw.
-  using Pointwise = void (*)(T* y, const T* a, const T* b, int64_t n);
-  Pointwise relu, relu_backward, add, sub, mul;
+  // y[n] = a[n] + b[n].
+  void (*add)(T* y, const T* a, const T* b, int64_t n);
 
   // y[C] = the sum of R rows of C that lie `step` apart, in a fixed order. y
   // lies apart from x.
@@ -161,6 +174,17 @@ struct LoopsOf {
 
   const UpdateRow<T>* updates;
   int64_t num_updates;
+
+  const ChainRow<T>* chain;
+  int64_t num_chain;
+
+  // Null when the op may not be in a chain.
+  ChainLoop<T> chain_loop(std::string_view op) const {
+    for (int64_t i = 0; i < num_chain; ++i) {
+      if (chain[i].op == op) return chain[i].loop;
+    }
+    return nullptr;
+  }
 };
 
 struct Loops {

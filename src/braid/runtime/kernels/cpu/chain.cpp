@@ -1,0 +1,164 @@
+// Chains of pointwise ops, block by block: every step of a block is computed
+// before the next block, so what lies between steps stays in the first cache.
+#include <cstring>
+
+#include "braid/runtime/kernels/cpu/chain_plan.h"
+#include "braid/runtime/kernels/cpu/cpu_kernels.h"
+#include "braid/runtime/kernels/cpu/gather.h"
+#include "braid/runtime/kernels/cpu/spread.h"
+
+namespace braid::runtime {
+namespace {
+
+constexpr int64_t kMaxBlock = 1024;  // elements
+constexpr int64_t kScratchBytes = 36 * 1024;
+// Registers do not begin at equal places of a page: a load would wait for a
+// store that only looks as if it went there.
+constexpr int64_t kGapBytes = 576;
+
+template <class T>
+constexpr int64_t pitch_of(int64_t block) {
+  return block + kGapBytes / static_cast<int64_t>(sizeof(T));
+}
+
+template <class T>
+int64_t block_of(size_t registers) {
+  constexpr auto kRoom = kScratchBytes / static_cast<int64_t>(sizeof(T));
+  int64_t block = kMaxBlock;
+  while (static_cast<int64_t>(registers) * pitch_of<T>(block) > kRoom) {
+    block /= 2;
+  }
+  return block;
+}
+
+template <class T>
+struct Place {
+  T* memory = nullptr;  // of all elements; null: a register
+  int64_t offset = 0;   // of the register
+
+  T* at(T* registers, int64_t first) const {
+    return memory ? memory + first : registers + offset;
+  }
+};
+
+// Operands that an op has not are its first.
+template <class T>
+struct Instruction {
+  ChainInstruction::Kind kind = {};
+  size_t input = 0;  // that is gathered
+  ChainLoop<T> loop = nullptr;
+  Place<T> to = {}, a = {}, b = {}, c = {};
+  T v = 0, w = 0;
+};
+
+template <class T>
+class Blocks {
+ public:
+  Blocks(const Call& c, const Chain& chain, const ChainPlan& plan,
+         const LoopsOf<T>& loops)
+      : count_(c.out(0).numel()), block_(block_of<T>(plan.num_registers)) {
+    for (const Tensor& x : c.inputs) gathers_.emplace_back(x, c.out(0).shape);
+    for (const ChainInstruction& next : plan.instructions) {
+      instructions_.push_back(bound(c, chain, next, loops));
+    }
+  }
+
+  void operator()() const {
+    constexpr int64_t kGrain = 32768;
+    int64_t blocks = (count_ + block_ - 1) / block_;
+    spread(blocks, kGrain / block_, [&](int64_t from, int64_t to) {
+      alignas(64) T registers[kScratchBytes / sizeof(T)];
+      for (int64_t b = from; b < to; ++b) {
+        int64_t first = b * block_;
+        run(registers, first, std::min(block_, count_ - first));
+      }
+    });
+  }
+
+ private:
+  Place<T> bound(const Call& c, const ChainPlace& place) const {
+    auto index = static_cast<int64_t>(place.index);
+    switch (place.kind) {
+      case ChainPlace::Kind::kInput:
+        return {.memory = c.in(place.index).as<T>()};
+      case ChainPlace::Kind::kOutput:
+        return {.memory = c.out(place.index).as<T>()};
+      case ChainPlace::Kind::kRegister:
+        return {.offset = index * pitch_of<T>(block_)};
+    }
+    return {};
+  }
+
+  Instruction<T> bound(const Call& c, const Chain& chain,
+                       const ChainInstruction& next,
+                       const LoopsOf<T>& loops) const {
+    Instruction<T> made{
+        .kind = next.kind, .input = next.step, .to = bound(c, next.to)};
+    if (next.kind == ChainInstruction::Kind::kGather) return made;
+    auto from = [&](size_t i) {
+      return bound(c, next.from[i < next.from.size() ? i : 0]);
+    };
+    made.a = from(0);
+    made.b = from(1);
+    made.c = from(2);
+    if (next.kind == ChainInstruction::Kind::kStore) return made;
+    const ChainStep& step = chain.steps[next.step];
+    made.loop = loops.chain_loop(step.op->name);
+    made.v = static_cast<T>(step.numbers[0]);
+    made.w = static_cast<T>(step.numbers[1]);
+    return made;
+  }
+
+  void run(T* registers, int64_t first, int64_t count) const {
+    for (const Instruction<T>& next : instructions_) {
+      T* to = next.to.at(registers, first);
+      switch (next.kind) {
+        case ChainInstruction::Kind::kGather:
+          gathers_[next.input](to, first, count);
+          break;
+        case ChainInstruction::Kind::kCompute:
+          next.loop(to, next.a.at(registers, first),
+                    next.b.at(registers, first), next.c.at(registers, first),
+                    next.v, next.w, count);
+          break;
+        case ChainInstruction::Kind::kStore:
+          std::memcpy(to, next.a.at(registers, first),
+                      static_cast<size_t>(count) * sizeof(T));
+          break;
+      }
+    }
+  }
+
+  int64_t count_, block_;
+  std::vector<Gather<T>> gathers_;  // by input
+  std::vector<Instruction<T>> instructions_;
+};
+
+ChainMemory memory_of(const Call& c) {
+  ChainMemory memory;
+  for (const Tensor& x : c.inputs) {
+    memory.is_plain.push_back(x.shape == c.out(0).shape && x.contiguous());
+  }
+  for (const Tensor& y : c.outputs) {
+    std::vector<bool>& shared = memory.shared.emplace_back();
+    for (const Tensor& x : c.inputs) shared.push_back(x.data == y.data);
+  }
+  return memory;
+}
+
+template <class T>
+Run prepare(const Call& c, const LoopsOf<T>& loops) {
+  Chain chain = read_chain(c.attrs(), c.inputs.size());
+  return Blocks<T>(c, chain, plan_chain(chain, memory_of(c)), loops);
+}
+
+}  // namespace
+
+void add_cpu_chain(KernelTable& table, const Loops& loops) {
+  table.add("chain", [loops](const Call& c) {
+    return c.out(0).dtype == DType::kFloat64 ? prepare(c, loops.f64)
+                                             : prepare(c, loops.f32);
+  });
+}
+
+}  // namespace braid::runtime
