@@ -19,6 +19,7 @@ LoopsOf<T> make_loops_of() {
   LoopsOf<T> loops{};
   add_chain(loops);
   add_columns(loops);
+  add_gather(loops);
   add_loss(loops);
   add_max(loops);
   add_norm(loops);

@@ -42,6 +42,8 @@ void add_chain(LoopsOf<T>& loops);
 template <class T>
 void add_columns(LoopsOf<T>& loops);
 template <class T>
+void add_gather(LoopsOf<T>& loops);
+template <class T>
 void add_loss(LoopsOf<T>& loops);
 template <class T>
 void add_max(LoopsOf<T>& loops);
