@@ -6,7 +6,6 @@
 #include "braid/graph/text.h"
 #include "braid/graph/verify.h"
 #include "braid/passes/chains.h"
-#include "braid/plan/compile.h"
 #include "models/zoo_sizes.h"
 #include "passes/model_steps.h"
 
@@ -45,15 +44,6 @@ TEST_P(PassesOnModels, EveryPassLeavesAWellFormedGraph) {
   verify(step.graph);
   std::string text = print_graph(step.graph);
   EXPECT_EQ(print_graph(parse_graph(text, ops_)), text);
-}
-
-TEST_P(PassesOnModels, ChainsTakeNoMoreMemory) {
-  plan::Plan plan = plan::keep_all(num_segments(ops_, model()));
-  passes::StepGraph before = small_step(ops_, model(), options());
-  passes::StepGraph after = passes::chains(ops_, before);
-  EXPECT_LE(plan::compile(ops_, after, plan).peak_bytes(),
-            plan::compile(ops_, before, plan).peak_bytes());
-  EXPECT_LE(after.graph.nodes().size(), before.graph.nodes().size());
 }
 
 TEST_P(PassesOnModels, EveryGraphReadsBackFromItsText) {
