@@ -227,18 +227,32 @@ TEST(ChainsPass, SlotsAreReadBeforeTheyAreWritten) {
   EXPECT_EQ(op_names(graph), (Names{"read", "exp", "assign", "neg"}));
 }
 
-TEST(ChainsPass, InputsMayLieInAnyWay) {
+TEST(ChainsPass, RowsMayBeBroadcastAndPartsOfOthers) {
+  Graph graph = chained(R"(
+    input %0 "x" f32[4, 12]
+    input %1 "b" f32[4, 1]
+    %2: f32[4, 6] = slice(%0) {dim=1, start=3, end=9, step=1}
+    %3: f32[4, 6] = add(%2, %1)
+    %4: f32[4, 6] = relu(%3)
+    output "y" %4
+  )");
+  EXPECT_EQ(op_names(graph), (Names{"slice", "chain"}));
+  const Value& part = graph.value(node_of(graph, "slice").outputs[0]);
+  EXPECT_EQ(part.strides, (Strides{12, 1}));
+  EXPECT_EQ(part.offset, 3);
+}
+
+TEST(ChainsPass, TurnedInputsAreLeftToTheOpAlone) {
   Graph graph = chained(R"(
     input %0 "x" f32[6, 4]
     input %1 "b" f32[4, 1]
     %2: f32[4, 6] = permute(%0) {dims=[1, 0]}
     %3: f32[4, 6] = add(%2, %1)
     %4: f32[4, 6] = relu(%3)
-    output "y" %4
+    %5: f32[4, 6] = neg(%4)
+    output "y" %5
   )");
-  EXPECT_EQ(op_names(graph), (Names{"permute", "chain"}));
-  const Node& permute = node_of(graph, "permute");
-  EXPECT_EQ(graph.value(permute.outputs[0]).strides, (Strides{1, 4}));
+  EXPECT_EQ(op_names(graph), (Names{"permute", "add", "chain"}));
 }
 
 // The results of these lie as their inputs do.

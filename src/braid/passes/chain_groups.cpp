@@ -118,13 +118,24 @@ class ChainFinder {
            });
   }
 
+  // Of the type, to which it broadcasts. Elements of a row that lie far apart
+  // are read faster by kernels that choose their own order.
   static bool spreads_to(const Value& value, const ValueType& type) {
     const Shape& shape = value.type.shape;
-    if (value.type.dtype != type.dtype || shape.size() > type.shape.size()) {
+    if (value.type.dtype != type.dtype || shape.size() > type.shape.size() ||
+        row_step(value) > 1) {
       return false;
     }
     return std::equal(shape.rbegin(), shape.rend(), type.shape.rbegin(),
                       [](int64_t a, int64_t b) { return a == b || a == 1; });
+  }
+
+  // Between elements of the last dimension that has several.
+  static int64_t row_step(const Value& value) {
+    for (size_t d = value.strides.size(); d-- > 0;) {
+      if (value.type.shape[d] > 1) return value.strides[d];
+    }
+    return 0;
   }
 
   const ValueType& type_of(const ChainGroup& group) const {

@@ -54,10 +54,15 @@ struct Instruction {
 template <class T>
 class Blocks {
  public:
-  Blocks(const Call& c, const Chain& chain, const ChainPlan& plan,
-         const LoopsOf<T>& loops)
-      : count_(c.out(0).numel()), block_(block_of<T>(plan.num_registers)) {
-    for (const Tensor& x : c.inputs) gathers_.emplace_back(x, c.out(0).shape);
+  Blocks(const Call& c, const LoopsOf<T>& loops) : count_(c.out(0).numel()) {
+    Chain chain = read_chain(c.attrs(), c.inputs.size());
+    for (const Tensor& x : c.inputs) {
+      gathers_.emplace_back(x, c.out(0).shape, loops);
+    }
+    ChainPlan plan = planned(c, chain);
+    for (const ChainInstruction& next : plan.first) {
+      first_.push_back(bound(c, chain, next, loops));
+    }
     for (const ChainInstruction& next : plan.instructions) {
       instructions_.push_back(bound(c, chain, next, loops));
     }
@@ -68,14 +73,44 @@ class Blocks {
     int64_t blocks = (count_ + block_ - 1) / block_;
     spread(blocks, kGrain / block_, [&](int64_t from, int64_t to) {
       alignas(64) T registers[kScratchBytes / sizeof(T)];
+      run(first_, registers, 0, std::min(block_, count_));
       for (int64_t b = from; b < to; ++b) {
         int64_t first = b * block_;
-        run(registers, first, std::min(block_, count_ - first));
+        run(instructions_, registers, first, std::min(block_, count_ - first));
       }
     });
   }
 
  private:
+  // What is steady depends on the block, and the block on the registers that
+  // this takes: it becomes smaller until they agree.
+  ChainPlan planned(const Call& c, const Chain& chain) {
+    ChainMemory memory = memory_of(c);
+    for (;;) {
+      memory.is_steady.clear();
+      for (size_t i = 0; i < gathers_.size(); ++i) {
+        memory.is_steady.push_back(!memory.is_plain[i] && count_ > 0 &&
+                                   block_ % gathers_[i].period() == 0);
+      }
+      ChainPlan plan = plan_chain(chain, memory);
+      int64_t fits = block_of<T>(plan.num_registers);
+      if (fits >= block_) return plan;
+      block_ = fits;
+    }
+  }
+
+  static ChainMemory memory_of(const Call& c) {
+    ChainMemory memory;
+    for (const Tensor& x : c.inputs) {
+      memory.is_plain.push_back(x.shape == c.out(0).shape && x.contiguous());
+    }
+    for (const Tensor& y : c.outputs) {
+      std::vector<bool>& shared = memory.shared.emplace_back();
+      for (const Tensor& x : c.inputs) shared.push_back(x.data == y.data);
+    }
+    return memory;
+  }
+
   Place<T> bound(const Call& c, const ChainPlace& place) const {
     auto index = static_cast<int64_t>(place.index);
     switch (place.kind) {
@@ -109,8 +144,9 @@ class Blocks {
     return made;
   }
 
-  void run(T* registers, int64_t first, int64_t count) const {
-    for (const Instruction<T>& next : instructions_) {
+  void run(const std::vector<Instruction<T>>& instructions, T* registers,
+           int64_t first, int64_t count) const {
+    for (const Instruction<T>& next : instructions) {
       T* to = next.to.at(registers, first);
       switch (next.kind) {
         case ChainInstruction::Kind::kGather:
@@ -129,35 +165,17 @@ class Blocks {
     }
   }
 
-  int64_t count_, block_;
+  int64_t count_, block_ = kMaxBlock;
   std::vector<Gather<T>> gathers_;  // by input
-  std::vector<Instruction<T>> instructions_;
+  std::vector<Instruction<T>> first_, instructions_;
 };
-
-ChainMemory memory_of(const Call& c) {
-  ChainMemory memory;
-  for (const Tensor& x : c.inputs) {
-    memory.is_plain.push_back(x.shape == c.out(0).shape && x.contiguous());
-  }
-  for (const Tensor& y : c.outputs) {
-    std::vector<bool>& shared = memory.shared.emplace_back();
-    for (const Tensor& x : c.inputs) shared.push_back(x.data == y.data);
-  }
-  return memory;
-}
-
-template <class T>
-Run prepare(const Call& c, const LoopsOf<T>& loops) {
-  Chain chain = read_chain(c.attrs(), c.inputs.size());
-  return Blocks<T>(c, chain, plan_chain(chain, memory_of(c)), loops);
-}
 
 }  // namespace
 
 void add_cpu_chain(KernelTable& table, const Loops& loops) {
   table.add("chain", [loops](const Call& c) {
-    return c.out(0).dtype == DType::kFloat64 ? prepare(c, loops.f64)
-                                             : prepare(c, loops.f32);
+    return c.out(0).dtype == DType::kFloat64 ? Run(Blocks(c, loops.f64))
+                                             : Run(Blocks(c, loops.f32));
   });
 }
 

@@ -26,6 +26,9 @@ class Planner {
   }
 
   ChainPlan run() {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (memory_.is_steady[i]) gather(i);
+    }
     for (size_t k = 0; k < chain_.steps.size(); ++k) compute(k);
     for (const ChainInstruction& store : stores_) {
       plan_.instructions.push_back(store);
@@ -38,7 +41,7 @@ class Planner {
     ChainPlace place = {};
     size_t last_read = 0;
     bool gathered = false;
-    bool stays = false;  // is stored in the end
+    bool stays = false;  // in its register
   };
 
   Value& value_of(const ChainOperand& operand) {
@@ -64,9 +67,10 @@ class Planner {
     Value& value = inputs_[input];
     if (memory_.is_plain[input] || value.gathered) return;
     value.gathered = true;
+    value.stays = memory_.is_steady[input];
     value.place = take_register();
-    plan_.instructions.push_back(
-        {.kind = Kind::kGather, .step = input, .to = value.place});
+    (value.stays ? plan_.first : plan_.instructions)
+        .push_back({.kind = Kind::kGather, .step = input, .to = value.place});
   }
 
   ChainPlace place_for(size_t k) {

@@ -27,13 +27,15 @@ struct ChainInstruction {
 };
 
 struct ChainPlan {
+  std::vector<ChainInstruction> first = {};  // before all blocks
   std::vector<ChainInstruction> instructions = {};
   size_t num_registers = 0;
 };
 
 // What the plan needs to know of the operands.
 struct ChainMemory {
-  std::vector<bool> is_plain;  // by input: read where it lies
+  std::vector<bool> is_plain;   // by input: read where it lies
+  std::vector<bool> is_steady;  // by input: the same in all blocks
   // By output, by input: whether they lie in the same place.
   std::vector<std::vector<bool>> shared;
 };

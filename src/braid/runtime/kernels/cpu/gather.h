@@ -3,9 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
+#include "braid/runtime/kernels/loops/loops.h"
 #include "braid/runtime/tensor.h"
 
 namespace braid::runtime {
@@ -14,27 +14,40 @@ template <class T>
 class Gather {
  public:
   // Borrows the tensor's memory.
-  Gather(const Tensor& x, const Shape& shape) : data_(x.as<T>()) {
+  Gather(const Tensor& x, const Shape& shape, const LoopsOf<T>& loops)
+      : data_(x.as<T>()), rows_(loops.gather_rows) {
     size_t added = shape.size() - x.shape.size();
     for (size_t d = 0; d < shape.size(); ++d) {
       bool repeats = d < added || x.shape[d - added] == 1;
       add_dim(shape[d], repeats ? 0 : x.strides[d - added]);
     }
-    if (dims_.empty()) dims_.push_back({1, 0});
+    while (dims_.size() < 2) dims_.insert(dims_.begin(), {1, 0});
+  }
+
+  // Elements after which all begins anew; all of them when it never does.
+  int64_t period() const {
+    int64_t elements = 1;
+    for (size_t d = 1; d < dims_.size(); ++d) elements *= dims_[d].size;
+    if (dims_[0].size == 1 && dims_[1].stride == 0) return 1;
+    return dims_[0].stride == 0 && dims_[0].size > 1 ? elements
+                                                     : elements * dims_[0].size;
   }
 
   // to[count] = elements from `first` on. `to` lies apart.
   void operator()(T* to, int64_t first, int64_t count) const {
-    const Dim inner = dims_.back();
-    int64_t row = first / inner.size, column = first % inner.size;
+    const Dim inner = dims_.back(), outer = dims_[dims_.size() - 2];
     while (count > 0) {
-      int64_t run = std::min(count, inner.size - column);
-      copy(to, data_ + row_start(row) + column * inner.stride, inner.stride,
-           run);
-      to += run;
-      count -= run;
-      column = 0;
-      ++row;
+      int64_t row = first / inner.size, column = first % inner.size;
+      bool whole = column == 0 && count >= inner.size;
+      int64_t left = outer.size - row % outer.size;
+      int64_t rows = whole ? std::min(left, count / inner.size) : 1;
+      int64_t columns =
+          whole ? inner.size : std::min(count, inner.size - column);
+      rows_(to, data_ + row_start(row) + column * inner.stride, rows, columns,
+            outer.stride, inner.stride);
+      to += rows * columns;
+      first += rows * columns;
+      count -= rows * columns;
     }
   }
 
@@ -59,21 +72,12 @@ class Gather {
       start += row % dims_[d].size * dims_[d].stride;
       row /= dims_[d].size;
     }
-    return dims_.size() > 1 ? start + row * dims_[0].stride : 0;
-  }
-
-  static void copy(T* to, const T* from, int64_t stride, int64_t count) {
-    if (stride == 0) {
-      std::fill_n(to, count, *from);
-    } else if (stride == 1) {
-      std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
-    } else {
-      for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
-    }
+    return start + row * dims_[0].stride;
   }
 
   const T* data_;
-  std::vector<Dim> dims_;  // from the outermost
+  decltype(LoopsOf<T>::gather_rows) rows_;
+  std::vector<Dim> dims_;  // from the outermost, at least two
 };
 
 }  // namespace braid::runtime

@@ -172,6 +172,10 @@ struct LoopsOf {
                            const DepthwiseSizes& sizes, int64_t channels,
                            const DepthwiseImages& images);
 
+  // to[R, C] = the elements that lie so many steps apart; `to` lies apart.
+  void (*gather_rows)(T* to, const T* from, int64_t rows, int64_t columns,
+                      int64_t row_step, int64_t column_step);
+
   const UpdateRow<T>* updates;
   int64_t num_updates;
 

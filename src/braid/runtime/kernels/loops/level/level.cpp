@@ -20,6 +20,7 @@ LoopsOf<T> make_loops_of() {
   add_chain(loops);
   add_columns(loops);
   add_depthwise(loops);
+  add_gather(loops);
   add_loss(loops);
   add_max(loops);
   add_norm(loops);

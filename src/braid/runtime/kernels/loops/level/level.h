@@ -44,6 +44,8 @@ void add_columns(LoopsOf<T>& loops);
 template <class T>
 void add_depthwise(LoopsOf<T>& loops);
 template <class T>
+void add_gather(LoopsOf<T>& loops);
+template <class T>
 void add_loss(LoopsOf<T>& loops);
 template <class T>
 void add_max(LoopsOf<T>& loops);
