@@ -59,9 +59,9 @@ TEST(ChainsPlan, OutputsOfOneChainLieApart) {
     output "y" %3
   )");
   Buffers buffers = find_buffers(table(), graph);
-const Node& chain = passes::node_of(graph, "chain");
-EXPECT_EQ(buffers.of(chain.outputs[0]), buffers.of(chain.inputs[0]));
-EXPECT_NE(buffers.of(chain.outputs[0]), buffers.of(chain.outputs[1]));
+  const Node& chain = passes::node_of(graph, "chain");
+  EXPECT_EQ(buffers.of(chain.outputs[0]), buffers.of(chain.inputs[0]));
+  EXPECT_NE(buffers.of(chain.outputs[0]), buffers.of(chain.outputs[1]));
 }
 
 }  // namespace
