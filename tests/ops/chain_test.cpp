@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "braid/graph/text.h"
 #include "one_node.h"
@@ -158,6 +159,40 @@ TEST(ChainShapeTest, HasAtMostSoManySteps) {
   for (size_t i = 1; i < kMaxChainSteps; ++i) steps += "; neg(x1)";
   EXPECT_EQ(problem(steps), "");
   EXPECT_EQ(problem(steps + "; neg(x1)"), "[chain] more than 24 steps");
+}
+
+// Text in which some characters were replaced, lost or doubled.
+std::string damaged(std::string text, std::mt19937& random) {
+  const std::string_view pieces = "xs0129();,=.- einfa_";
+  for (auto times = random() % 3 + 1; times > 0 && !text.empty(); --times) {
+    size_t at = random() % text.size();
+    switch (random() % 3) {
+      case 0: text[at] = pieces[random() % pieces.size()]; break;
+      case 1: text.erase(at, random() % 4); break;
+      default:
+        text.insert(at, text.substr(random() % text.size(), random() % 9));
+    }
+  }
+  return text;
+}
+
+TEST(ChainShapeTest, DamagedCodeIsReadRightOrAnError) {
+  std::mt19937 random(1);
+  int taken = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string steps = damaged(
+        "add(x0, x1); mul_scalar(s0, value=0.5); "
+        "clamp(s1, min=-inf, max=6); lerp(s0, s1, s2)",
+        random);
+    try {
+      Attrs attrs = chain_attrs(read_chain(coded(steps, {0}), 2));
+      EXPECT_EQ(chain_attrs(read_chain(attrs, 2)), attrs) << steps;
+      ++taken;
+    } catch (const std::invalid_argument&) {
+    }
+  }
+  EXPECT_GT(taken, 100);
+  EXPECT_LT(taken, 19000);
 }
 
 TEST(ChainCostTest, StepsAreCountedAndBytesOnce) {

@@ -67,7 +67,7 @@ void declare(CLI::App& app, InspectOptions& o) {
   add("--loss", o.loss, "NAME", "Of a .pt2 file that has none");
   add("--output", o.output, "NAME", "What that loss is of (the first)");
   add("--target", o.target, "NAME", "The input that it is compared with");
-  app.footer(fmt::format("{}\n{}\nPasses: {}\n", models_in_words(),
+  app.footer(fmt::format("{}\n{}\nPasses:\n  {}\n", models_in_words(),
                          optimizers_in_words(), fmt::join(kPasses, ", ")));
 }
 

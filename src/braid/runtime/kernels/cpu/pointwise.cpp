@@ -45,6 +45,19 @@ Run prepare_full(const Call& c, const Kernel& general) {
   return general(c);
 }
 
+// Counters of batches.
+Run prepare_count(const Call& c, const Kernel& general) {
+  const Tensor &x = c.in(0), &y = c.out(0);
+  const auto* value = std::get_if<int64_t>(c.attrs().find("value"));
+  bool counts = value && x.dtype == DType::kInt64 && y.dtype == DType::kInt64 &&
+                x.contiguous();
+  if (!counts) return general(c);
+  return [n = y.numel(), y = y.as<int64_t>(), x = x.as<int64_t>(),
+          value = *value] {
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] + value;
+  };
+}
+
 Run prepare_advance(const Call& c, const Kernel&) {
   return [n = c.out(0).numel(), y = c.out(0).as<int64_t>(),
           x = c.in(0).as<int64_t>(),
@@ -66,12 +79,15 @@ void add_cpu_pointwise(KernelTable& table, const Loops& loops) {
                                               : make_run<float>(c, step, f32);
     });
   }
-  table.add("full", [general = table.at("full")](const Call& c) {
-    return prepare_full(c, general);
-  });
-  table.add("advance", [general = table.at("advance")](const Call& c) {
-    return prepare_advance(c, general);
-  });
+  using Prepare = Run (*)(const Call&, const Kernel&);
+  auto add = [&](const char* op, Prepare prepare) {
+    table.add(op, [prepare, general = table.at(op)](const Call& c) {
+      return prepare(c, general);
+    });
+  };
+  add("full", prepare_full);
+  add("add_scalar", prepare_count);
+  add("advance", prepare_advance);
 }
 
 }  // namespace braid::runtime
