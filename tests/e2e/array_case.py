@@ -65,6 +65,20 @@ def perturbed(module, k):
     return {name: t.detach().clone() for name, t in module.state_dict().items()}
 
 
+def nudged_alike(tensors, generator, like):
+    """All of them nudged; those that are equal stay so, as they may be tied."""
+    made = []
+
+    def nudge(tensor):
+        for old, new in made:
+            if torch.equal(old, tensor):
+                return new.clone()
+        made.append((tensor, nudged(tensor, generator, like)))
+        return made[-1][1]
+
+    return {name: nudge(tensor) for name, tensor in tensors.items()}
+
+
 def members_file(path, entries):
     path.write_text("".join(f"- {json.dumps(entry)}\n" for entry in entries))
     return path
@@ -103,7 +117,7 @@ class ArrayCase:
         if nudge is not None:
             generator = torch.Generator().manual_seed(nudge)
             like = self.coarsest or DTYPES[self.dtype]
-            tensors = {n: nudged(t, generator, like) for n, t in tensors.items()}
+            tensors = nudged_alike(tensors, generator, like)
         return save(path, tensors)
 
     def files(self, k, nudge=None):
