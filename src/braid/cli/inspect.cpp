@@ -21,6 +21,7 @@
 #include "braid/passes/chains.h"
 #include "braid/passes/layout.h"
 #include "braid/passes/names.h"
+#include "braid/passes/pool_first.h"
 #include "braid/passes/precision.h"
 #include "braid/passes/segments.h"
 #include "braid/plan/buffers.h"
@@ -114,6 +115,7 @@ int all_threads() {
 Graph graph_after(const OpTable& ops, Graph graph, const InspectOptions& o) {
   passes::mark_segments(graph);
   if (o.dump_after == "forward") return graph;
+  graph = passes::pool_first(graph);
   if (o.copies > 0) {
     graph = passes::array(
         ops, graph,
