@@ -191,7 +191,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
     parser.add_argument("--members", nargs="+", type=int, default=[1, 4, 16, 64])
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.2)
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     parser.add_argument("--live", action="store_true", help="members that come and go")
