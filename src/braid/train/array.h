@@ -118,6 +118,11 @@ class Array {
       const std::function<ProgramSource(const Job&)>& source_of) const;
   bool is_compiled_for(const Job& job) const;
   const std::map<std::string, Slot>* slots_of(const Job& job) const;
+  using VisitBeginning =
+      std::function<void(SlotId slot, std::vector<std::byte> content)>;
+  void for_beginnings(size_t place, const Job& job,
+                      const VisitBeginning& visit);
+  void make_beginnings();
   void write_initial(size_t place, const Job& job);
   void check_content(size_t place, const MemberContent& content) const;
   void write_content(size_t place, const MemberContent& content);
@@ -130,6 +135,13 @@ class Array {
   // Slots as each kind alone has them, with its own initial values; empty for
   // the first, which the programs were made for.
   std::vector<std::map<std::string, Slot>> own_slots_;
+  // What members of small models begin with, by kind.
+  struct Beginning {
+    SlotId slot;
+    bool is_shared;  // by all members, the first of which brings it
+    std::vector<std::byte> content;
+  };
+  std::map<const Job*, std::vector<Beginning>> ready_;
   bool is_partial_ = false;
   std::vector<Place> places_;
   MemberId next_id_ = 0;

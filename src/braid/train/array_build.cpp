@@ -14,6 +14,11 @@
 namespace braid::train {
 namespace {
 
+// One content for all members.
+bool is_shared(const Slot& slot) {
+  return slot.role == Role::kConstant && slot.owner() == kAllMembers;
+}
+
 passes::Schedule constant_rate() { return passes::parse_schedule("constant"); }
 
 // Rates that are written anew for every step; a member with a constant rate
@@ -132,6 +137,7 @@ void Array::compile() {
   for (size_t i = 1; i < kinds_.size(); ++i) {
     own_slots_.push_back(own_slots(*kinds_[i], true));
   }
+  make_beginnings();
   losses_.assign(num_phases, std::vector<double>(places_.size()));
   for (size_t i = 0; i < num_phases; ++i) {
     const JobNetwork& network =
@@ -167,7 +173,9 @@ const std::map<std::string, Slot>* Array::slots_of(const Job& job) const {
   return &own_slots_[static_cast<size_t>(at - kinds_.begin())];
 }
 
-void Array::write_initial(size_t place, const Job& job) {
+// visit(slot, content) for all that a member begins with in that place.
+void Array::for_beginnings(size_t place, const Job& job,
+                           const VisitBeginning& visit) {
   const std::map<std::string, Slot>* known = slots_of(job);
   const std::map<std::string, Slot> own =
       known ? std::map<std::string, Slot>{} : own_slots(job, true);
@@ -175,17 +183,50 @@ void Array::write_initial(size_t place, const Job& job) {
   for (size_t i = 0; i < state().slots().size(); ++i) {
     const Slot& slot = state().slots()[i];
     auto member = static_cast<int64_t>(place);
-    bool is_shared =
-        slot.role == Role::kConstant && slot.owner() == kAllMembers;
-    if (!slot.belongs_to(member) || (is_shared && place > 0)) continue;
+    if (!slot.belongs_to(member) || (is_shared(slot) && place > 0)) continue;
     auto found = known->find(slot.own_name());
     std::optional<Slot> general;
     if (found == known->end()) general = slot.of_member(member);
     const Slot& begins = general ? *general : found->second;
-    state().write_member(static_cast<SlotId>(i), member,
-                         runtime::initial_content(begins, job.config().seed));
+    visit(static_cast<SlotId>(i),
+          runtime::initial_content(begins, job.config().seed));
   }
-  job.model().load_files(state(), static_cast<int64_t>(place));
+}
+
+// Contents of small members are made ahead: they enter by copies alone.
+void Array::make_beginnings() {
+  constexpr int64_t kSmall = 1 << 18, kAll = 1 << 26;  // bytes
+  ready_.clear();
+  int64_t bytes = 0;
+  bool differs = is_partial_;  // by place
+  for (const Slot& slot : state().slots()) {
+    bytes += slot.bytes() / num_places();
+    differs = differs || !slot.inits.empty();
+  }
+  if (differs || bytes > kSmall || bytes * std::ssize(kinds_) > kAll) return;
+  for (const Job* kind : kinds_) {
+    for_beginnings(0, *kind, [&](SlotId slot, std::vector<std::byte> content) {
+      bool is_first = is_shared(state().slots()[static_cast<size_t>(slot)]);
+      ready_[kind].push_back({slot, is_first, std::move(content)});
+    });
+  }
+}
+
+void Array::write_initial(size_t place, const Job& job) {
+  auto member = static_cast<int64_t>(place);
+  auto ready = ready_.find(&job);
+  if (ready == ready_.end()) {
+    for_beginnings(place, job,
+                   [&](SlotId slot, std::vector<std::byte> content) {
+                     state().write_member(slot, member, content);
+                   });
+  } else {
+    for (const Beginning& begins : ready->second) {
+      if (begins.is_shared && place > 0) continue;
+      state().write_member(begins.slot, member, begins.content);
+    }
+  }
+  job.model().load_files(state(), member);
   active_.clear();  // the mask was written too
 }
 
