@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import torch
 
 ROUNDING = 0.05
-BOUNDED = ("grads", "state")
+MOVED = ("losses", "grads")  # and parameters: by rates
 NUDGES = 3
 
 
@@ -120,7 +120,8 @@ def differences(got, expected, nudges, tolerance, grad_tolerance, lr_steps):
             response = max(error(n.files()[kind][name], want, median) for n in nudges)
             far = error(other[name], want, median)
             limit = max(grad_tolerance if kind == "grads" else tolerance, 3 * response)
-            if response > ROUNDING and kind in BOUNDED and name in expected.grads:
+            is_moved = kind in MOVED or (kind == "state" and name in expected.grads)
+            if response > ROUNDING and is_moved:
                 far, limit = float((other[name] - want).abs().max()), 2 * lr_steps
             if not far <= limit:
                 lines.append(f"{kind} {name}: {far:.3g} > {limit:.3g} (response {response:.3g})")
