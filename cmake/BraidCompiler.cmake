@@ -43,12 +43,14 @@ endif()
 target_compile_options(braid_warnings INTERFACE
                        "$<$<COMPILE_LANGUAGE:CXX>:${braid_warning_flags}>")
 
-# ccache needs to be told that precompiled headers are safe to cache.
+# ccache needs to be told that precompiled headers are safe to cache, and that
+# a tree in another folder is the same tree.
 find_program(BRAID_CCACHE ccache)
 if(BRAID_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=true
       ${BRAID_CCACHE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>")
