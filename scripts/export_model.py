@@ -185,17 +185,22 @@ def read_arguments(arguments):
 
 def run(options):
     torch.manual_seed(options.seed)
-    module = make_module(options.module, dict(parse_value(text) for text in options.set))
+    dtype = DTYPES[options.dtype] if options.dtype else torch.float32
+
+    def make():
+        module = make_module(options.module, dict(parse_value(text) for text in options.set))
+        return module.to(dtype) if options.dtype else module
+
+    module = make()
+    is_fresh = not isinstance(find_object(options.module), torch.nn.Module)
     if options.state:
         load_state(module, options.state)
-    dtype = DTYPES[options.dtype] if options.dtype else torch.float32
-    if options.dtype:
-        module.to(dtype)
     generator = torch.Generator().manual_seed(options.seed)
     inputs = dict(parse_input(text, dtype, generator) for text in options.inputs)
     return export(
         module, inputs, options.out, dynamic=options.dynamic, loss=options.loss,
         target=options.target, output=options.output, check_gradients=options.check_gradients,
+        make=make if is_fresh and not options.state else None,
     )  # fmt: skip
 
 

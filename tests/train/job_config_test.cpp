@@ -98,7 +98,8 @@ JobConfig full_job() {
   job.drop_last = true;
   job.accumulate = 4;
   job.clip.norm = 1;
-  job.init = {"/w.safetensors", {{"conv*.weight", "normal(std=0.02)"}}};
+  job.init = {.file = "/w.safetensors",
+              .rules = {{"conv*.weight", "normal(std=0.02)"}}};
   job.freeze = {"*.bias"};
   job.groups = {{"fc.*", {{"lr", "1e-3"}}}};
   job.ema = 0.999;

@@ -87,6 +87,8 @@ void print_start(const StepJob& job, const train::Trainer& trainer,
       job.has_limit() ? fmt::format(" of {}", bytes_text(job.limit_bytes)) : "";
   fmt::print("plan  {} · {}{} on {}\n", plan_text(trainer.plan()),
              bytes_text(trainer.program().peak_bytes()), limit, job.device);
+  std::string shared = shared_words(job);
+  if (!shared.empty()) fmt::print("note  {}\n", shared);
   if (first_step > 0) fmt::print("going on after step {}\n", first_step);
   std::fflush(stdout);
 }

@@ -59,6 +59,8 @@ void check_job(const runtime::Machine& machine, const train::JobConfig& config,
                            job.program_options());
   job.model().initialise(programs.state());  // reads files
   if (shows) print_job(job, programs);
+  std::string shared = job.model().shared_words();
+  if (!shared.empty()) fmt::print("note   {}\n", shared);
 }
 
 void print_array(size_t number, const train::ArrayPlan& plan,

@@ -50,6 +50,9 @@ void describe(Section& s, ClipConfig& c) {
 void describe(Section& s, InitConfig& c) {
   s.bare("file");
   s.path("file", c.file, "safetensors with parameters to begin with");
+  s.choice("from", c.from, {"auto", "file", "seed"},
+           "Of a .pt2 file: its weights, or weights drawn as its module draws "
+           "them; auto: those of the file for seed 0, else drawn");
   s.rest(c.rules, "PATTERN", "Initialiser of parameters: normal(std=0.02)");
 }
 

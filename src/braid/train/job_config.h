@@ -53,7 +53,10 @@ struct ClipConfig {
 // What parameters begin with. The file comes last.
 struct InitConfig {
   std::filesystem::path file = {};  // safetensors; empty: none
-  config::Options rules = {};       // pattern -> "normal(std=0.02)", in order
+  // Where parameters of an exported model come from that the file tells how to
+  // draw: file, seed; auto: the file for seed 0, else the seed.
+  std::string from = "auto";
+  config::Options rules = {};  // pattern -> "normal(std=0.02)", in order
 
   bool operator==(const InitConfig&) const = default;
 };

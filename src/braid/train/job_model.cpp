@@ -76,12 +76,23 @@ ModelHints hints_for(const JobConfig& job, const std::string& model,
   return hints;
 }
 
+void check_draws(const JobNetwork& network) {
+  if (network.config.init.from != "seed") return;
+  if (network.contents && network.contents->has_draws()) return;
+  fail_usage(
+      "[init] from: '{}' does not tell how its parameters are drawn\n"
+      "HINT: export it with scripts/export_model.py, or name initialisers, as "
+      "init: {{'*.weight': xavier_uniform}}",
+      network.config.model);
+}
+
 }  // namespace
 
 JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
                    const JobData& data, LossFunction loss)
     : machine_(machine), config_(config), data_(data), loss_(std::move(loss)) {
   add_networks();
+  for (const JobNetwork& network : networks_) check_draws(network);
   int64_t rows = config.batch_size / config.accumulate;
   for (size_t i = 0; i < phases_.size(); ++i) {
     Graph graph = forward(i, rows);
@@ -234,6 +245,7 @@ Graph JobModel::build_phase(const JobPhase& phase, int64_t rows) const {
 void JobModel::prepare(Graph& forward, const JobNetwork& learner) const {
   forward = passes::free_label_smoothing(forward);
   for (const JobNetwork& network : networks_) {
+    if (draws(network)) network.contents->draw(forward, network.prefix());
     for (const config::Option& rule : network.config.init.rules) {
       passes::initialise(forward, network.prefix() + rule.name,
                          parse_init(rule.text));
@@ -266,6 +278,24 @@ Graph JobModel::eval(int64_t rows) const {
   return graph;
 }
 
+bool JobModel::draws(const JobNetwork& network) const {
+  if (!network.contents || !network.contents->has_draws()) return false;
+  const std::string& from = network.config.init.from;
+  return from == "seed" || (from == "auto" && config_.seed != 0);
+}
+
+std::string JobModel::shared_words() const {
+  for (const JobNetwork& network : networks_) {
+    const InitConfig& init = network.config.init;
+    bool is_expected = config_.seed != 0 && init.from != "file" &&
+                       init.file.empty() && init.rules.empty();
+    if (!is_expected || !network.contents) continue;
+    std::string words = network.contents->shared_words();
+    if (!words.empty()) return words;
+  }
+  return "";
+}
+
 void JobModel::initialise(runtime::State& state) const {
   state.initialise(std::vector<int64_t>{config_.seed});
   load_files(state, 0);
@@ -273,13 +303,11 @@ void JobModel::initialise(runtime::State& state) const {
 
 void JobModel::load_files(runtime::State& state, int64_t place) const {
   for (const JobNetwork& network : networks_) {
-    std::vector<std::string> patterns;
+    FirstWeights how{.prefix = network.prefix(), .draws = draws(network)};
     for (const config::Option& rule : network.config.init.rules) {
-      patterns.push_back(rule.name);
+      how.initialised.push_back(rule.name);
     }
-    if (network.contents) {
-      network.contents->apply(state, place, patterns, network.prefix());
-    }
+    if (network.contents) network.contents->apply(state, place, how);
     if (network.config.init.file.empty()) continue;
     InitFile file(network.config.init.file);
     file.check(state.slots(), network.prefix());

@@ -51,6 +51,14 @@ class JobModel {
   Graph eval(int64_t rows) const;
   const std::vector<std::string>& metrics() const { return metrics_; }
 
+  // Whether parameters of an exported network are drawn by the job's seed where
+  // its file tells how.
+  bool draws(const JobNetwork& network) const;
+
+  // What a seed does not change about the weights of exported networks; empty
+  // where nobody could expect it to.
+  std::string shared_words() const;
+
   // Fills a new state: by the seed, then files.
   void initialise(runtime::State& state) const;
   // Only what comes from files; of an array the member in that place.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "braid/base/error.h"
+#include "braid/base/narrow_float.h"
 #include "braid/base/text.h"
 #include "braid/ops/functions.h"
 #include "braid/train/index_ranges.h"
@@ -103,20 +103,13 @@ void add_class_outputs(Graph& eval, const std::vector<std::string>& names) {
              name, nearest_name(name, known));
 }
 
-template <class T>
-double number_at(const std::vector<std::byte>& bytes, size_t place) {
-  T value = 0;
-  std::memcpy(&value, bytes.data() + place * sizeof value, sizeof value);
-  return static_cast<double>(value);
-}
-
 double number_of(const runtime::Executor& executor, const std::string& name,
                  size_t place) {
   const Graph& graph = executor.program().graph;
   DType dtype = graph.value(graph.find_output(name)).type.dtype;
   std::vector<std::byte> bytes = executor.output(name);
-  return dtype == DType::kFloat64 ? number_at<double>(bytes, place)
-                                  : number_at<float>(bytes, place);
+  auto item = static_cast<size_t>(item_bytes(dtype));
+  return number_at(bytes.data() + place * item, dtype);
 }
 
 }  // namespace
@@ -146,9 +139,7 @@ void add_metric_outputs(Graph& eval, const std::vector<std::string>& names) {
     ValueId output = eval.find_output(name);
     if (output == kNone) fail_unknown(eval, name);
     const ValueType& type = eval.value(output).type;
-    bool fits =
-        num_elements(type.shape) == 1 &&
-        (type.dtype == DType::kFloat32 || type.dtype == DType::kFloat64);
+    bool fits = num_elements(type.shape) == 1 && is_floating(type.dtype);
     if (fits) continue;
     fail_usage("[metrics] output '{}' is {}{}, expected one float", name,
                dtype_name(type.dtype), shape_text(type.shape));

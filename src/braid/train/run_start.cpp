@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "braid/base/error.h"
 #include "braid/io/checkpoint.h"
@@ -175,6 +176,13 @@ void Run::say_what_is_ready() {
   say(LogLevel::kInfo, data_words(job));
   say(LogLevel::kDebug, field_words(*job.data().train));
   say(LogLevel::kInfo, model_words(job, array_->programs()));
+  std::set<std::string> shared;
+  for (const auto& member : members_) {
+    shared.insert(member->job().model().shared_words());
+  }
+  for (const std::string& words : shared) {
+    if (!words.empty()) say(LogLevel::kWarning, words);
+  }
   if (members_.size() > 1) {
     say(LogLevel::kInfo, array_words(*array_, members_.size()));
   }
