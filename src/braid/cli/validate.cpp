@@ -50,6 +50,21 @@ void print_job(const train::Job& job, const train::Programs& programs) {
              limit_text(job.config()), job.device());
 }
 
+void print_check(std::string_view title, const train::DataCheck& check) {
+  fmt::print("{:<7}{} were looked at\n", title, checked_text(check));
+  if (!check.note.empty()) {
+    fmt::print("       not finite, and passed over: {}\n", check.note);
+  }
+}
+
+// What the samples hold, of more of them than a training looks at.
+void check_samples(const train::Job& job, bool shows) {
+  train::Job::DataChecks checks = job.check_data(train::kLongCheck);
+  if (!shows) return;
+  print_check("data", checks.train);
+  if (job.has_eval()) print_check("eval", checks.eval);
+}
+
 // Opens and compiles a job as if it were trained alone.
 void check_job(const runtime::Machine& machine, const train::JobConfig& config,
                bool shows) {
@@ -61,6 +76,7 @@ void check_job(const runtime::Machine& machine, const train::JobConfig& config,
   if (shows) print_job(job, programs);
   std::string shared = job.model().shared_words();
   if (!shared.empty()) fmt::print("note   {}\n", shared);
+  check_samples(job, shows);
 }
 
 void print_array(size_t number, const train::ArrayPlan& plan,

@@ -26,6 +26,15 @@ class Job {
   const JobModel& model() const { return *model_; }
   bool has_eval() const { return data_.eval != nullptr; }
 
+  // Looks at samples, more than the constructor did where the limits allow.
+  // Throws for what check_values() refuses.
+  struct DataChecks {
+    DataCheck train, eval;
+  };
+  DataChecks check_data(const CheckLimits& limits) const;
+  // What the constructor looked at.
+  const DataChecks& data_checks() const { return checks_; }
+
   int64_t num_steps() const { return num_steps_; }
   std::optional<double> num_epochs() const;  // when the job counts them
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
@@ -61,6 +70,7 @@ class Job {
   double open_s() const { return open_s_; }  // that the constructor took
 
  private:
+  std::string data_key() const;
   void count_steps();
   void set_places();
 
@@ -71,6 +81,7 @@ class Job {
   JobConfig config_;
   JobData data_;
   std::unique_ptr<JobModel> model_;
+  DataChecks checks_;
   int64_t num_steps_ = 0, steps_per_epoch_ = 0;
   int64_t rest_rows_ = 0, eval_rows_ = 0, eval_rest_rows_ = 0;
   Places places_;

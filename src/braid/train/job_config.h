@@ -20,6 +20,7 @@ struct DataConfig {
   // Of the order and of random changes; absent: the job's. Jobs with equal
   // data and equal seeds of them see the same batches.
   std::optional<int64_t> order_seed = {};
+  bool allow_nan = false;        // floats that are not finite are no mistake
   config::Options augment = {};  // "crop", "flip", "mean", "std"
   config::Options options = {};  // the source's own
 

@@ -1,5 +1,7 @@
 #include "braid/train/job_model.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "braid/base/error.h"
@@ -86,17 +88,29 @@ void check_draws(const JobNetwork& network) {
       network.config.model);
 }
 
+[[noreturn]] void fail_unknown_argument(const std::string& field,
+                                        const std::string& argument,
+                                        const std::vector<std::string>& known) {
+  fail_usage(
+      "[inputs] there is no argument '{}' for the field '{}'; there {} {}\n"
+      "HINT: did you mean '{}'?",
+      argument, field, known.size() == 1 ? "is" : "are", fmt::join(known, ", "),
+      nearest_name(argument, known));
+}
+
 }  // namespace
 
 JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
                    const JobData& data, LossFunction loss)
     : machine_(machine), config_(config), data_(data), loss_(std::move(loss)) {
+  if (config.phases.empty()) check_renamed();
   add_networks();
   for (const JobNetwork& network : networks_) check_draws(network);
   int64_t rows = config.batch_size / config.accumulate;
   for (size_t i = 0; i < phases_.size(); ++i) {
     Graph graph = forward(i, rows);
     check_arguments(data_, graph, rows, noise_names());
+    add_inputs(inputs_, graph);
   }
   data.eval ? prepare_eval(rows) : check_unwatched(config);
 }
@@ -109,7 +123,39 @@ void JobModel::prepare_eval(int64_t rows) {
   metrics_ = config_.eval.metrics;
   if (metrics_.empty()) metrics_ = default_metrics(eval(rows));
   check_watched(config_, metrics_);
-  check_arguments({data_.eval, nullptr, data_.inputs}, eval(rows), rows, {});
+  Graph graph = eval(rows);
+  check_arguments({data_.eval, nullptr, data_.inputs}, graph, rows, {});
+  add_inputs(inputs_, graph);
+}
+
+// A field that `inputs` gives to no argument would be left out in silence, or
+// be taken for the target of the loss.
+void JobModel::check_renamed() const {
+  if (config_.inputs.empty()) return;
+  std::vector<std::string> known = input_names(machine_, config_.model);
+  bool has_target = !config_.target.empty();
+  if (has_target) known.push_back(config_.target);
+  bool finds_target = !has_target && (loss_ || !config_.loss.empty());
+  for (const auto& [field, argument] : config_.inputs) {
+    if (std::ranges::find(known, argument) != known.end()) continue;
+    if (finds_target && is_only_target(argument, known)) continue;
+    fail_unknown_argument(field, argument, known);
+  }
+}
+
+// Of an exported model the one field that its forward does not take is what
+// the loss compares with.
+bool JobModel::is_only_target(const std::string& argument,
+                              const std::vector<std::string>& taken) const {
+  if (!is_exported()) return false;
+  for (const data::Field& field : data_.train->fields()) {
+    std::string name = data_.argument(field.name);
+    bool is_free = std::ranges::find(taken, name) == taken.end();
+    if (is_free && name != argument) return false;
+  }
+  return std::ranges::all_of(taken, [&](const std::string& name) {
+    return data_.field_of(name).has_value();
+  });
 }
 
 // What the data and the job tell about the only model.

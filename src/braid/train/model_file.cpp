@@ -108,6 +108,41 @@ void check_no_dtype(const std::string& path, const ModelHints& hints) {
   fail_usage("[model] a dtype is for built-in models; '{}' has its own", path);
 }
 
+// Files that people have of a model, and what to do with them instead.
+struct OtherFile {
+  std::vector<std::string> endings;
+  std::string what;  // they are
+  std::string hint;
+};
+
+const std::vector<OtherFile>& other_files() {
+  static const std::string kExport =
+      "export the module once and train what comes out (docs/import.md):\n"
+      "HINT: python scripts/export_model.py nets.Net --inputs 'x:f32[8,16]' "
+      "--dynamic 0 --out net.pt2";
+  static const std::vector<OtherFile> files = {
+      {{".pt", ".pth", ".ckpt", ".bin", ".pkl"},
+       "pickled by PyTorch, which is never read",
+       kExport + "\nHINT: weights alone come in by --state of that script"},
+      {{".safetensors"},
+       "weights without a model",
+       "name the model they are of, and begin with them by 'init'\n"
+       "HINT: of a module of your own, " +
+           kExport},
+      {{".py"}, "Python source", kExport},
+      {{".onnx"}, "a file of ONNX, which is not read", kExport},
+  };
+  return files;
+}
+
+void refuse_other_file(const std::string& path) {
+  std::string ending = std::filesystem::path(path).extension();
+  for (const OtherFile& file : other_files()) {
+    if (std::ranges::find(file.endings, ending) == file.endings.end()) continue;
+    fail_usage("[model] '{}' is {}\nHINT: {}", path, file.what, file.hint);
+  }
+}
+
 Graph read_graph(const OpTable& ops, const std::string& path,
                  const ModelHints& hints) {
   check_no_dtype(path, hints);
@@ -184,11 +219,12 @@ LoadedModel load_with_outputs(const runtime::Machine& machine,
                               const std::string& text,
                               const ModelHints& hints) {
   const OpTable& ops = machine.ops();
+  const Model* model = find_model(text);
+  if (!model) refuse_other_file(text);
   if (hints.loss) {
     fail_usage("[model] a named loss is for .pt2 files; '{}' has its own",
                text);
   }
-  const Model* model = find_model(text);
   // An unknown word that is no file: the error names the nearest model.
   Graph graph = model ? build_known(ops, *model, text, hints)
                 : is_model_file(text)

@@ -100,6 +100,7 @@ class Run {
   void seat(MemberRun& member);
   void enter_waiting();
   void say_what_is_ready();
+  void say_what_was_checked(const Job& job);
   bool can_share_batches() const;
   // --- steps
   Members with_state(MemberState state) const;

@@ -175,6 +175,7 @@ void Run::say_what_is_ready() {
   const Job& job = members_[0]->job();
   say(LogLevel::kInfo, data_words(job));
   say(LogLevel::kDebug, field_words(*job.data().train));
+  say_what_was_checked(job);
   say(LogLevel::kInfo, model_words(job, array_->programs()));
   std::set<std::string> shared;
   for (const auto& member : members_) {
@@ -191,6 +192,20 @@ void Run::say_what_is_ready() {
                   array_->programs().size(), compile_s_, job.threads()));
   say(LogLevel::kDebug, plan_words(array_->programs().plan()));
   say(LogLevel::kDebug, memory_words(array_->programs()));
+}
+
+void Run::say_what_was_checked(const Job& job) {
+  const Job::DataChecks& checks = job.data_checks();
+  if (checks.train.size == 0) return;  // by another job with these data
+  std::string text = "looked at " + checked_text(checks.train);
+  if (job.has_eval()) {
+    text += fmt::format(", and to evaluate at {}", checked_text(checks.eval));
+  }
+  say(LogLevel::kDebug, text);
+  if (checks.train.note.empty()) return;
+  say(LogLevel::kWarning,
+      "steps with numbers that are not finite will be skipped: " +
+          checks.train.note);
 }
 
 void Run::restore_alone() {

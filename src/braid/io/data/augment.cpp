@@ -96,6 +96,9 @@ class Augmented : public Dataset {
     }
     normalise(changes_, size_, pixels);
   }
+  std::string place(size_t field, int64_t index) const override {
+    return images_->place(field, index);
+  }
 
  private:
   DatasetPtr images_;

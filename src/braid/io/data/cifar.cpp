@@ -60,8 +60,8 @@ class Cifar : public Dataset {
  public:
   Cifar(std::vector<Records> files, Format format)
       : Dataset(files[0].path,
-                {{"x", DType::kFloat32, {3, 32, 32}},
-                 {"y", DType::kInt64, {}, format.classes}},
+                {{"x", DType::kFloat32, {3, 32, 32}, 0, true},
+                 {"y", DType::kInt64, {}, format.classes, true}},
                 count_records(files, format)),
         files_(std::move(files)),
         format_(format) {}

@@ -43,6 +43,7 @@ struct Table {
   std::vector<int64_t> lines;  // where each row began
   std::vector<float> y_numbers;
   std::vector<int64_t> y_classes;
+  Cells class_names;  // empty: labels are their own numbers
 
   std::string column_name(size_t column) const {
     return header.empty()
@@ -107,11 +108,12 @@ void choose_columns(const Options& options, Table& table) {
 float number_in(const CsvReader& reader, const Table& table, const Cells& cells,
                 size_t column) {
   std::optional<double> number = read_number<double>(cells[column]);
-  if (!number || !std::isfinite(*number)) {
+  auto kept = static_cast<float>(number.value_or(INFINITY));
+  if (!std::isfinite(kept)) {
     reader.fail(fmt::format("a number in {}", table.column_name(column)),
                 fmt::format("'{}'", io::shown(cells[column])), reader.line());
   }
-  return static_cast<float>(*number);
+  return kept;
 }
 
 void add_row(const Options& options, const CsvReader& reader,
@@ -195,6 +197,10 @@ int64_t number_labels(const Options& options, const CsvReader& reader,
     table.y_classes.push_back(number);
     most = std::max(most, number);
   }
+  table.class_names.resize(names.size());
+  for (const auto& [name, number] : names) {
+    table.class_names[static_cast<size_t>(number)] = name;
+  }
   return classes > 0 ? classes : most + 1;
 }
 
@@ -207,7 +213,8 @@ Column column_of(const Table& table, const std::string& field, Element element,
           .element = element,
           .shape = shape,
           .bytes = bytes,
-          .file = file};
+          .file = file,
+          .is_finite = true};
 }
 
 DatasetPtr open_csv(const Options& options) {
@@ -229,6 +236,7 @@ DatasetPtr open_csv(const Options& options) {
     columns.push_back(column_of(*table, "y", {Element::Kind::kSigned, 8},
                                 std::as_bytes(std::span(table->y_classes)),
                                 path));
+    columns.back().class_names = table->class_names;
   }
   return rows_dataset(options.who(), std::move(columns), classes, table);
 }

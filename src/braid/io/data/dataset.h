@@ -26,8 +26,17 @@ struct Field {
   Shape shape;  // of one sample
   // Labels and tokens lie in [0, classes); 0: unknown, or not a class.
   int64_t classes = 0;
+  // All samples are known to hold what they should, finite numbers or such
+  // classes: they are pixels or drawn, or were looked at when opened.
+  bool is_checked = false;
+  // What the source calls each class, where it gave the numbers itself.
+  std::vector<std::string> class_names = {};
 
-  bool operator==(const Field&) const = default;
+  // Whether both are of one type; what is known of their values may differ.
+  bool operator==(const Field& other) const {
+    return name == other.name && dtype == other.dtype && shape == other.shape &&
+           classes == other.classes;
+  }
 };
 
 // Bytes of one sample.
@@ -56,6 +65,9 @@ class Dataset {
   virtual void read(int64_t index, const Draw& draw,
                     std::span<std::byte* const> out) const = 0;
 
+  // Where a field of a sample comes from, for errors: "row 7 of y.npy".
+  virtual std::string place(size_t field, int64_t index) const;
+
   const std::vector<Field>& fields() const { return fields_; }
   int64_t size() const { return size_; }  // 1 or more
   const std::string& name() const { return name_; }
@@ -77,5 +89,10 @@ using DatasetPtr = std::shared_ptr<const Dataset>;
 
 // The first `limit` samples of `whole`, or all of it when it has no more.
 DatasetPtr first_samples(DatasetPtr whole, int64_t limit);
+
+// The same samples with their fields in the order of these names, which must
+// be all of them.
+DatasetPtr ordered_fields(DatasetPtr dataset,
+                          const std::vector<std::string>& names);
 
 }  // namespace braid::data

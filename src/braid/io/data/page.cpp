@@ -26,6 +26,15 @@ constexpr const char* kIntro =
     "that names the file and the offset, row or line: a truncated record, a "
     "label that is not below the number of classes, a size that does not "
     "fit.\n"
+    "- So is what they hold, where the model reads it: classes and tokens that "
+    "it does not have (-100 is ignored by a cross entropy), NaN and infinity. "
+    "`braid train` looks at the first million samples or 16 million values, "
+    "`braid validate` at sixteen times as many; both say how many these were. "
+    "`allow_nan: true` beside `source` lets NaN and infinity through, and with "
+    "`on_nan: skip` the steps that meet them are skipped.\n"
+    "- Training and evaluation data have the same fields, in any order. Where "
+    "a source numbers labels itself (words in `csv`, folders of `images`, "
+    "characters of `text`), both must number them alike.\n"
     "- Compressed files are refused: unpack them first (`gunzip`, `tar "
     "xzf`).\n\n";
 

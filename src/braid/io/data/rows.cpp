@@ -91,7 +91,10 @@ void check_lengths(const std::string& who, const std::vector<Column>& columns) {
 Field field_of(const std::string& who, const Column& column, int64_t classes) {
   Field field{column.field, dtype_of(column.element), sample_shape(column)};
   if (column.is_image) field.dtype = DType::kFloat32;
+  bool is_float = is_floating(field.dtype);
+  field.is_checked = !is_float || column.is_image || column.is_finite;
   if (is_whole(column)) field.classes = classes_of(who, column, classes);
+  field.class_names = column.class_names;
   return field;
 }
 
@@ -127,6 +130,9 @@ class Rows : public Dataset {
         read_elements(column.element, from, row_items(column), out[f]);
       }
     }
+  }
+  std::string place(size_t field, int64_t index) const override {
+    return fmt::format("row {} of {}", index, columns_[field].file);
   }
 
  private:

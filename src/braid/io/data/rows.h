@@ -18,9 +18,11 @@ struct Column {
   Element element = {};
   Shape shape = {};  // [N, ...]
   io::Bytes bytes = {};
-  std::string file = {};  // for errors
-  size_t offset = 0;      // of `bytes` in the file
-  bool is_image = false;  // bytes that become f32 from 0 to 1
+  std::string file = {};   // for errors
+  size_t offset = 0;       // of `bytes` in the file
+  bool is_image = false;   // bytes that become f32 from 0 to 1
+  bool is_finite = false;  // floats that were looked at already
+  std::vector<std::string> class_names = {};
 };
 
 // Bytes with two or more dimensions per sample are taken for pixels.

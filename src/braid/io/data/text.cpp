@@ -43,6 +43,9 @@ DatasetPtr open_characters(const Options& options) {
       std::make_shared<const std::vector<uint32_t>>(vocabulary.encode(text));
   TokenRow row{
       {Element::Kind::kUnsigned, 4}, std::as_bytes(std::span(*numbers)), path};
+  for (char32_t character : vocabulary.characters()) {
+    row.token_names.push_back(fmt::format("U+{:04X}", uint32_t{character}));
+  }
   return windows_dataset(options, part_of(options, std::move(row)),
                          vocabulary.size(), numbers);
 }

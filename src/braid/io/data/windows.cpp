@@ -29,11 +29,20 @@ int64_t num_windows(const std::string& who, const TokenRow& row, Cut cut) {
   return (tokens - cut.length - 1) / cut.stride + 1;
 }
 
+std::vector<Field> fields_of(const TokenRow& row, Cut cut, int64_t vocab) {
+  std::vector<Field> fields = token_fields(cut.length, vocab);
+  for (Field& field : fields) {
+    field.is_checked = row.is_checked;
+    field.class_names = row.token_names;
+  }
+  return fields;
+}
+
 class Windows : public Dataset {
  public:
   Windows(const std::string& who, TokenRow row, Cut cut, int64_t vocab,
           std::shared_ptr<const void> keeper)
-      : Dataset(row.file, token_fields(cut.length, vocab),
+      : Dataset(row.file, fields_of(row, cut, vocab),
                 num_windows(who, row, cut)),
         who_(who),
         row_(std::move(row)),
@@ -86,8 +95,8 @@ Option stride_option() {
 }
 
 std::vector<Field> token_fields(int64_t length, int64_t vocab) {
-  return {{"tokens", DType::kInt64, {length}, vocab},
-          {"targets", DType::kInt64, {length}, vocab}};
+  return {{"tokens", DType::kInt64, {length}, vocab, true},
+          {"targets", DType::kInt64, {length}, vocab, true}};
 }
 
 DatasetPtr windows_dataset(const Options& options, const TokenRow& row,
