@@ -4,6 +4,7 @@ divides; train, evaluate, stop early, resume, take the best, compare with PyTorc
 
 import copy
 import json
+import math
 import os
 import random
 import shutil
@@ -16,6 +17,8 @@ from exporting import export
 from job_run import JobRun, apart, bits, far
 from safetensors.torch import load_file
 from strangers import STRANGERS
+from torch import nn
+from torch.nn import functional as F
 
 LONG = bool(os.environ.get("BRAID_TEST_LONG"))
 # The quick form takes some of them, chosen by a seed.
@@ -148,3 +151,41 @@ def test_batch_norm_refuses_one_row(tmp_path):
     assert "more than one value per channel" in done.stderr
     assert "the last batch of an epoch has 1 rows; set 'drop_last: true'" in done.stderr
     run_braid("validate", tmp_path / "job.yaml", "drop_last=true")
+
+
+class Padded(nn.Module):
+    """Scores of words, some of which do not count."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.head = nn.Embedding(20, 6), nn.Linear(6, 20)
+
+    def forward(self, ids, targets):
+        scores = self.head(self.words(ids))
+        return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=-100)
+
+
+def test_targets_that_do_not_count_do_not_weigh(tmp_path):
+    """The evaluation is PyTorch's over all of the data, whatever the batch."""
+    torch.manual_seed(8)
+    module = Padded()
+    data = {"ids": torch.randint(20, (23, 5)), "targets": torch.randint(20, (23, 5))}
+    data["targets"][torch.arange(23) % 3 != 0, 1:] = -100
+    data["targets"][8:12] = -100  # a batch without any
+    example = {name: t[:4] for name, t in data.items()}
+    export(module, example, tmp_path / "net.pt2", dynamic=[0])
+    file = save(tmp_path / "d.safetensors", data)
+    job = {
+        "model": str(tmp_path / "net.pt2"),
+        "data": {"source": "safetensors", "file": str(file)},
+        "eval": {"data": {"source": "safetensors", "file": str(file)}, "batch_size": 4},
+        "optimizer": {"kind": "sgd", "lr": 0.0},
+        "batch_size": 23,
+        "steps": 1,
+    }
+    (tmp_path / "job.yaml").write_text(json.dumps(job))
+    run_braid("train", tmp_path / "job.yaml", "--out", tmp_path / "run")
+    got = JobRun(tmp_path / "run").evaluation
+    want = module(**data).item()
+    assert got["loss"] == pytest.approx(want, rel=1e-5)
+    assert got["perplexity"] == pytest.approx(math.exp(want), rel=1e-5)
