@@ -81,7 +81,7 @@ def test_a_block_that_fails_is_reported_with_its_place(language, text, tmp_path)
 def test_cpp_blocks_are_one_file_with_their_includes_first():
     text = "<!-- in: #include <map>\nvoid f() {\nBLOCK\n} -->\n```cpp\nint x;\n```\n"
     made = compiled_text([only(text)])
-    assert made.index("#include <map>") < made.index("namespace block_4")
+    assert made.index("#include <map>") < made.index("namespace block_5")
     assert "void f() {\nint x;\n" in made
 
 

@@ -221,6 +221,26 @@ TEST_F(TableData, ArgumentsAreCheckedAllAtOnce) {
   EXPECT_EQ(text.find("'z'"), text.npos) << text;
 }
 
+TEST(JobData, GreyImagesNeedAChannel) {
+  class Flat : public data::Dataset {
+   public:
+    Flat() : Dataset("flat", {{"x", DType::kFloat32, {5, 6}}}, 1) {}
+    void read(int64_t, const data::Draw&,
+              std::span<std::byte* const>) const override {}
+  };
+  JobData data{std::make_shared<Flat>(), nullptr, {}};
+  Graph images = graph_of(R"(
+    input %0 "x" f32[4, 1, 5, 5]
+    %1: f32[] = sum(%0) {dims=[0, 1, 2, 3], keep_dims=false}
+    output "loss" %1
+  )");
+  std::string text = error_of<std::invalid_argument>(
+      [&] { check_arguments(data, images, 4, {}); });
+  expect_contains(text,
+                  "HINT: images have channels, [C, H, W]: save x[:, None]");
+  expect_contains(text, "[N, 1, 5, 6]");
+}
+
 TEST_F(TableData, MoreClassesThanTheModelHasAreAnError) {
   JobConfig config = job(table("a.csv", "1,2,0\n3,4,1\n"));
   config.eval.data = table("b.csv", "1,2,2\n");

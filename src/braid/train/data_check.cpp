@@ -134,10 +134,9 @@ class Check {
   }
 
   std::string words(const Looked& looked) const {
-    std::string more =
-        looked.samples > 1
-            ? fmt::format(" (and {} more)", looked.samples - 1)
-            : "";
+    std::string more = looked.samples > 1
+                           ? fmt::format(" (and {} more)", looked.samples - 1)
+                           : "";
     return fmt::format("field '{}': {}{}", dataset_.fields()[looked.field].name,
                        looked.first, more);
   }

@@ -197,6 +197,22 @@ std::string unused_inputs(const JobData& data, const Graph& forward) {
   return text;
 }
 
+// Images without channels are what most arrays of grey ones are.
+std::string channels_hint(const JobData& data, const Graph& forward) {
+  for (ValueId id : forward.inputs()) {
+    const Value& value = forward.value(id);
+    auto number = data.field_of(value.name);
+    if (!number || value.type.shape.size() != 4) continue;
+    const data::Field& field = data.train->fields()[*number];
+    if (field.shape.size() != 2) continue;
+    return fmt::format(
+        "\nHINT: images have channels, [C, H, W]: save {}[:, None], which is "
+        "[N, 1, {}, {}]",
+        field.name, field.shape[0], field.shape[1]);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string JobData::argument(const std::string& field) const {
@@ -286,8 +302,9 @@ void check_arguments(const JobData& data, const Graph& forward, int64_t rows,
   problems += unused_inputs(data, forward);
   fail_usage(
       "[data] {} does not fit the model:{}\n"
-      "HINT: it has {}; 'inputs: {{FIELD: ARGUMENT}}' names which is which",
-      data.train->name(), problems, fields_text(*data.train));
+      "HINT: it has {}; 'inputs: {{FIELD: ARGUMENT}}' names which is which{}",
+      data.train->name(), problems, fields_text(*data.train),
+      channels_hint(data, forward));
 }
 
 }  // namespace braid::train

@@ -150,22 +150,65 @@ void read_rows(const Options& options, CsvReader& reader, Table& table) {
   }
 }
 
+// A label that is a class by its own number; 3.0 is one too.
+std::optional<int64_t> whole_label(const std::string& label) {
+  if (auto whole = read_number<int64_t>(label)) return whole;
+  constexpr double kMost = 1LL << 53;
+  double number = read_number<double>(label).value_or(-1);
+  bool is_whole = number >= 0 && number < kMost && std::trunc(number) == number;
+  return is_whole ? std::optional(static_cast<int64_t>(number)) : std::nullopt;
+}
+
 bool are_whole(const Cells& labels) {
   return std::ranges::all_of(labels, [](const std::string& label) {
-    return read_number<int64_t>(label).value_or(-1) >= 0;
+    return whole_label(label).value_or(-1) >= 0;
   });
+}
+
+// Numbered as words, 12.5 would be the class before 9: nobody means that.
+void refuse_fractions(const CsvReader& reader, const Table& table) {
+  auto number = [](const std::string& label) {
+    return read_number<double>(label);
+  };
+  auto is_number = [&](const std::string& label) {
+    return number(label).has_value();
+  };
+  if (!std::ranges::all_of(table.labels, is_number)) return;
+  for (size_t row = 0; row < table.labels.size(); ++row) {
+    double value = number(table.labels[row]).value();
+    if (std::trunc(value) == value) continue;
+    reader.fail(
+        fmt::format("classes in {}", table.column_name(*table.label)),
+        fmt::format("the number {}", io::shown(table.labels[row])),
+        table.lines[row],
+        "'target: number' learns numbers; 'names' lists labels that are "
+        "classes though they look like numbers");
+  }
+}
+
+void refuse_empty_labels(const CsvReader& reader, const Table& table) {
+  auto empty = std::ranges::find(table.labels, "");
+  if (empty == table.labels.end()) return;
+  reader.fail(fmt::format("a label in {}", table.column_name(*table.label)),
+              "''",
+              table.lines[static_cast<size_t>(empty - table.labels.begin())],
+              "leave such rows out, or list '' among 'names'");
 }
 
 // The class of every name; empty when labels are their own numbers.
 using Classes = std::map<std::string, int64_t>;
 
-Classes class_names(const Options& options, const Cells& labels) {
+Classes class_names(const Options& options, const CsvReader& reader,
+                    const Table& table) {
+  const Cells& labels = table.labels;
   Classes classes;
   if (options.has("names")) {
     for (const std::string& name : options.names("names")) {
       classes.emplace(name, static_cast<int64_t>(classes.size()));
     }
   } else if (!are_whole(labels)) {
+    refuse_fractions(reader, table);
+    refuse_empty_labels(reader, table);
     for (const std::string& label : labels) classes.emplace(label, 0);
     int64_t next = 0;
     for (auto& [name, number] : classes) number = next++;
@@ -174,7 +217,7 @@ Classes class_names(const Options& options, const Cells& labels) {
 }
 
 int64_t class_of(const Classes& names, const std::string& label) {
-  if (names.empty()) return read_number<int64_t>(label).value();
+  if (names.empty()) return whole_label(label).value();
   auto found = names.find(label);
   return found == names.end() ? -1 : found->second;
 }
@@ -182,7 +225,7 @@ int64_t class_of(const Classes& names, const std::string& label) {
 // Numbers the labels and returns how many classes there are.
 int64_t number_labels(const Options& options, const CsvReader& reader,
                       Table& table) {
-  Classes names = class_names(options, table.labels);
+  Classes names = class_names(options, reader, table);
   int64_t classes = options.whole("classes");
   if (classes == 0) classes = static_cast<int64_t>(names.size());
   int64_t most = 0;
