@@ -51,6 +51,7 @@ void FirstContents::apply(runtime::State& state, int64_t member,
   for (const auto& [slot, bytes] : made_) {
     if (find(slot) != kNone) state.write_member(find(slot), member, bytes);
   }
+  if (file_) file_->check();
 }
 
 ExportedModel load_exported(const runtime::Machine& machine,
@@ -80,6 +81,7 @@ ExportedModel load_exported(const runtime::Machine& machine,
     contents->add(folded.graph.slot(slot), std::move(bytes));
   }
   contents->keep(imported.file);
+  imported.file->check();
   return {std::move(folded.graph), std::move(contents)};
 }
 

@@ -20,6 +20,8 @@ struct Changes {
   bool any() const { return padding > 0 || flip || !mean.empty(); }
 };
 
+constexpr int64_t kMostCrop = 4096;  // pixels, as the largest pictures have
+
 // [C, H, W]
 struct Size {
   int64_t channels, height, width;
@@ -97,6 +99,8 @@ class Augmented : public Dataset {
     normalise(changes_, size_, pixels);
   }
 
+  void check() const override { images_->check(); }
+
  private:
   DatasetPtr images_;
   size_t field_;
@@ -156,6 +160,10 @@ DatasetPtr augment(DatasetPtr images, const Texts& texts) {
                   .flip = options.flag("flip"),
                   .mean = {},
                   .deviation = {}};
+  if (changes.padding > kMostCrop) {
+    fail_usage("[{}] expected a crop of at most {} pixels, got {}",
+               options.who(), kMostCrop, changes.padding);
+  }
   if (!changes.any() && !options.has("mean") && !options.has("std")) {
     return images;
   }

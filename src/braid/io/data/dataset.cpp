@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "braid/base/error.h"
+#include "braid/base/printable.h"
 
 namespace braid::data {
 namespace {
@@ -19,6 +20,8 @@ class FirstSamples : public Dataset {
     whole_->read(index, draw, out);
   }
 
+  void check() const override { whole_->check(); }
+
  private:
   DatasetPtr whole_;
 };
@@ -31,8 +34,22 @@ size_t sample_bytes(const Field& field) {
 }
 
 std::string field_text(const Field& field) {
-  return fmt::format("{} {} {}", field.name, dtype_name(field.dtype),
+  return fmt::format("{} {} {}", printable(field.name), dtype_name(field.dtype),
                      shape_text(field.shape));
+}
+
+std::string fields_text(const std::vector<Field>& fields, bool with_classes) {
+  constexpr size_t kMost = 20;
+  size_t shown = std::min(fields.size(), kMost);
+  std::string text;
+  for (const Field& field : std::span(fields).first(shown)) {
+    text += (text.empty() ? "" : ", ") + field_text(field);
+    bool has_classes = with_classes && field.classes > 0;
+    if (has_classes) text += fmt::format(" below {}", field.classes);
+  }
+  auto hidden = static_cast<int64_t>(fields.size() - shown);
+  return hidden == 0 ? text
+                     : fmt::format("{} and {} more", text, grouped(hidden));
 }
 
 Dataset::Dataset(std::string name, std::vector<Field> fields, int64_t size)

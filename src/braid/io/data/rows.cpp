@@ -109,7 +109,7 @@ class Rows : public Dataset {
  public:
   // The columns are checked.
   Rows(const std::string& who, std::vector<Column> columns, int64_t classes,
-       std::shared_ptr<const void> keeper)
+       Keeper keeper)
       : Dataset(columns[0].file, fields_of(who, columns, classes),
                 columns[0].shape[0]),
         columns_(std::move(columns)),
@@ -129,9 +129,11 @@ class Rows : public Dataset {
     }
   }
 
+  void check() const override { keeper_.check(); }
+
  private:
   std::vector<Column> columns_;
-  std::shared_ptr<const void> keeper_;
+  Keeper keeper_;
 };
 
 }  // namespace
@@ -141,7 +143,7 @@ bool looks_like_image(const Column& column) {
 }
 
 DatasetPtr rows_dataset(const std::string& who, std::vector<Column> columns,
-                        int64_t classes, std::shared_ptr<const void> keeper) {
+                        int64_t classes, Keeper keeper) {
   if (columns.empty()) fail_usage("[{}] expected a tensor, got none", who);
   check_lengths(who, columns);
   return std::make_shared<Rows>(who, std::move(columns), classes,

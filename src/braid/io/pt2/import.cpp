@@ -47,6 +47,7 @@ Imported import_pt2(const OpTable& ops, const std::filesystem::path& path,
   }
   Graph graph = importer.take_graph();
   passes::prune(ops, graph);
+  file->check();
   return {std::move(graph), std::move(contents), std::move(file)};
 }
 
