@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "braid/base/error.h"
+#include "braid/cli/output.h"
 #include "braid/cli/verb.h"
 #include "braid/io/checkpoint.h"
+#include "braid/train/own_files.h"
 #include "braid/train/run_files.h"
 #include "braid/train/run_record.h"
 #include "fmt/ranges.h"
@@ -27,7 +29,7 @@ io::CheckpointDir choose(const ExportOptions& o) {
   fs::path root = train::checkpoints_path(o.run);
   io::NewestCheckpoint found = io::newest_complete(root);
   for (const std::string& warning : found.warnings) {
-    fmt::print(stderr, "{}\n", warning);
+    print_error("{}\n", warning);
   }
   if (!found.checkpoint) {
     fail_usage(
@@ -81,9 +83,12 @@ std::string choose_file(const ExportOptions& o,
 
 // A name that was not given must not replace anything.
 fs::path choose_target(const ExportOptions& o, const std::string& name) {
-  if (!o.to.empty()) return o.to;
+  if (!o.to.empty()) {
+    train::check_not_of_run(o.to, o.run);
+    return o.to;
+  }
   fs::path target = name + ".safetensors";
-  if (!fs::exists(target)) return target;
+  if (!fs::exists(fs::symlink_status(target))) return target;
   fail_usage(
       "[braid export] '{}' is there already\n"
       "HINT: name a file that may be replaced, as --to {}",
@@ -96,6 +101,7 @@ int run_export(const ExportOptions& o) {
   io::SafetensorsFile file = checkpoint.open(name);
   fs::path to = choose_target(o, name);
   io::write_safetensors(to, file.tensors());
+  file.check();
   fmt::print("done   step {}, {} tensors  {}\n", checkpoint.step,
              file.tensors().size(), to.string());
   return kOk;

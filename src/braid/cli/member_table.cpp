@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <span>
 
 #include "braid/cli/table.h"
 #include "braid/cli/terminal.h"
+#include "braid/train/metric_kinds.h"
 
 namespace braid::cli {
 namespace {
@@ -130,8 +133,37 @@ std::vector<Column> columns_of(const ArrayReport& report, Members shown) {
        false, 8}};
 }
 
+// Less is better. Those without a number come last, failed ones after them.
+std::pair<double, double> rank_of(const MemberReport& member) {
+  constexpr double kLast = std::numeric_limits<double>::infinity();
+  auto or_last = [](double x) { return std::isnan(x) ? kLast : x; };
+  if (member.state == MemberState::kFailed) return {kLast, kLast};
+  const auto* metric = main_metric(member.evaluation);
+  double value = metric ? metric->second : kLast;
+  if (metric && train::higher_is_better(metric->first)) value = -value;
+  double loss = or_last(member.loss.value_or(kLast));
+  return {or_last(value), std::min(loss, std::numeric_limits<double>::max())};
+}
+
+// As the list has them when all fit, else best first.
+std::vector<MemberReport> in_order(Members members, size_t most_rows) {
+  std::vector<MemberReport> all(members.begin(), members.end());
+  if (all.size() > most_rows) std::ranges::stable_sort(all, {}, rank_of);
+  return all;
+}
+
 std::string hidden_text(Members hidden) {
   return fmt::format("  ... {} more: {}", hidden.size(), states_text(hidden));
+}
+
+// "best lr=1e-3: accuracy 0.97"; empty before the first evaluation.
+std::string best_text(Members members) {
+  auto best = std::ranges::min_element(members, {}, rank_of);
+  if (best == members.end() || best->state == MemberState::kFailed) return "";
+  const auto* metric = main_metric(best->evaluation);
+  if (!metric) return "";
+  return fmt::format("best {}: {} {:.4g}", best->name, metric->first,
+                     metric->second);
 }
 
 std::string loss_text(const ArrayReport& report) {
@@ -176,7 +208,9 @@ std::vector<std::string> draw_members(const ArrayReport& report,
   std::vector<std::string> lines = {
       bar_line(done_fraction(progress.done, progress.steps), rest, options),
       sums_line(report, rates, options.width)};
-  Members all = report.members;
+  std::vector<MemberReport> ordered =
+      in_order(report.members, options.most_rows);
+  Members all = ordered;
   Members shown = all.first(std::min(all.size(), options.most_rows));
   for (std::string& line :
        table_lines(columns_of(report, shown), options.width)) {
@@ -194,7 +228,7 @@ std::string plain_members_text(const ArrayReport& report,
   Progress progress = progress_of(report);
   return join_words({"models", states_text(report.members),
                      steps_text(progress), loss_text(report),
-                     speeds_text(rates),
+                     best_text(report.members), speeds_text(rates),
                      memory_text(report.memory_bytes, report.limit_bytes),
                      eta_text(progress, rates)});
 }

@@ -20,6 +20,7 @@ class RunDisplay : public train::Listener {
   void on_step(const train::StepReport& report) override;
   void on_eval(int64_t step, const io::Scalars& values) override;
   void on_message(train::LogLevel level, std::string_view text) override;
+  std::string trouble() const override;
 
   // Ends what is drawn, so that other text may follow.
   void finish();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <thread>
 
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
@@ -15,6 +14,7 @@
 #include "braid/passes/loss_scale.h"
 #include "braid/runtime/machine.h"
 #include "braid/train/model_file.h"
+#include "braid/train/threads.h"
 
 namespace braid::cli {
 namespace {
@@ -31,11 +31,6 @@ int64_t read_limit(const std::string& text) {
         "HINT: write a number with an optional unit: 512MiB, 4GiB",
         text);
   }
-}
-
-int read_threads(int64_t threads) {
-  if (threads > 0) return static_cast<int>(threads);
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 // Files that several members may name are opened once.
@@ -310,11 +305,12 @@ StepJob read_job(const runtime::Machine& machine, const StepOptions& o) {
     members[k].init = files.init(entries[k].init);
     if (members[k].init) members[k].init->check(forward.slots());
   }
-  train::TrainerOptions trainer{.optimizer = std::move(optimizer),
-                                .schedules = read_schedules(o, entries),
-                                .micro_batches = o.accumulate,
-                                .precision = *find_dtype(o.precision),
-                                .threads = read_threads(o.threads)};
+  train::TrainerOptions trainer{
+      .optimizer = std::move(optimizer),
+      .schedules = read_schedules(o, entries),
+      .micro_batches = o.accumulate,
+      .precision = *find_dtype(o.precision),
+      .threads = train::thread_count(o.threads, "braid step")};
   if (!o.members.empty()) {
     trainer.members = static_cast<int64_t>(members.size());
     if (inputs.size() == 1) trainer.shared_inputs = input_names(forward);

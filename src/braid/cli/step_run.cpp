@@ -1,5 +1,6 @@
 #include "braid/cli/step_run.h"
 
+#include "braid/base/process.h"
 #include "braid/cli/display.h"
 #include "braid/cli/signals.h"
 
@@ -44,7 +45,8 @@ Json memory_json(const StepJob& job, const train::Trainer& trainer,
                  runtime::Backend& backend) {
   return {{"limit_bytes", job.has_limit() ? Json(job.limit_bytes) : Json()},
           {"predicted_peak_bytes", trainer.program().peak_bytes()},
-          {"measured_peak_bytes", backend.account().peak_bytes()}};
+          {"measured_peak_bytes", backend.account().peak_bytes()},
+          {"process_peak_bytes", process_peak_bytes()}};
 }
 
 DisplayState display_state(const StepJob& job, const train::Trainer& trainer,

@@ -20,18 +20,9 @@ struct ValidateOptions {
   std::vector<std::string> words;
 };
 
-std::string fields_text(const data::Dataset& data) {
-  std::string text;
-  for (const data::Field& field : data.fields()) {
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", field_text(field));
-    if (field.classes > 0) text += fmt::format(" below {}", field.classes);
-  }
-  return text;
-}
-
 void print_data(std::string_view title, const data::Dataset& data) {
   fmt::print("{:<7}{} samples of {}: {}\n", title, data.size(), data.name(),
-             fields_text(data));
+             fields_text(data.fields(), true));
 }
 
 std::string limit_text(const train::JobConfig& config) {

@@ -83,6 +83,7 @@ void FirstContents::apply(runtime::State& state, int64_t member,
       clear_row(state, there, member, slot.shape, *draw->zero_row);
     }
   }
+  file_->check();
 }
 
 // Each storage is summed up once, however many slots and members it has.
@@ -156,6 +157,7 @@ ExportedModel load_exported(const runtime::Machine& machine,
     content.slot = static_cast<SlotId>(i);
     contents->add(folded.graph.slot(content.slot), std::move(content));
   }
+  imported.file->check();
   return {std::move(folded.graph), std::move(contents)};
 }
 

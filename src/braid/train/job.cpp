@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <thread>
 
 #include "braid/base/error.h"
+#include "braid/train/threads.h"
 
 namespace braid::train {
 namespace {
@@ -12,6 +12,7 @@ namespace {
 JobConfig resolved(JobConfig config, const JobHooks& hooks) {
   config = with_hooks(std::move(config), hooks);
   config.validate();
+  thread_count(config.threads, "job");  // before anything is opened
   resolve_data_paths(config);
   return config;
 }
@@ -205,10 +206,7 @@ data::LoaderOptions Job::loader_options() const {
           .seed = config_.data_seed()};
 }
 
-int Job::threads() const {
-  if (config_.threads > 0) return static_cast<int>(config_.threads);
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
+int Job::threads() const { return thread_count(config_.threads, "job"); }
 
 std::string Job::device() const { return runtime::device_name(config_.device); }
 

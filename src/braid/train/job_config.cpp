@@ -12,6 +12,10 @@ bool is_path(std::string_view model) {
   return has_point || model.find('/') != model.npos;
 }
 
+// Beyond these, products of sizes would not fit, or nothing would ever end.
+constexpr double kMostRows = 1e9, kMostEpochs = 1e9, kMostSteps = 1e15;
+constexpr double kMostThreads = 1024;
+
 constexpr config::CallForm kModelForm{"name", is_path};
 constexpr config::CallForm kKindForm{"kind"};
 
@@ -71,7 +75,9 @@ void describe(Section& s, EarlyStopConfig& c) {
 void describe(Section& s, EvalConfig& c) {
   s.section("data", c.data, "Absent: the test part of the source");
   s.whole("every", c.every, "Steps between; 0: the end of each epoch").min(0);
-  s.whole("batch_size", c.batch_size, "Absent: as in training").min(1);
+  s.whole("batch_size", c.batch_size, "Absent: as in training")
+      .min(1)
+      .max(kMostRows);
   s.texts("metrics", c.metrics, "accuracy, top5, perplexity, outputs, ...");
   s.section("early_stop", c.early_stop, "End when it gets no better");
   s.whole("limit", c.limit, "Samples to look at; absent: all").min(1);
@@ -122,9 +128,15 @@ void describe_learning(Section& s, JobConfig& c) {
   s.section("optimizer", c.optimizer, "How parameters change");
   s.call("schedule", c.schedule, kKindForm,
          "How the learning rate changes: cosine(steps=900,warmup=10)");
-  s.whole("steps", c.steps, "Steps in all; wins over epochs").min(1);
-  s.whole("epochs", c.epochs, "Times that all data is seen").min(1);
-  s.whole("batch_size", c.batch_size, "Samples of one step").min(1);
+  s.whole("steps", c.steps, "Steps in all; wins over epochs")
+      .min(1)
+      .max(kMostSteps);
+  s.whole("epochs", c.epochs, "Times that all data is seen")
+      .min(1)
+      .max(kMostEpochs);
+  s.whole("batch_size", c.batch_size, "Samples of one step")
+      .min(1)
+      .max(kMostRows);
   s.flag("drop_last", c.drop_last, "Leave out a last batch that is not full");
   s.whole("accumulate", c.accumulate, "Parts that a batch is cut into").min(1);
   s.section("clip", c.clip, "Limits of gradients");
@@ -140,14 +152,16 @@ void describe_run(Section& s, JobConfig& c) {
   s.choice("precision", c.precision, {"f32", "bf16"}, "Of the computation");
   s.choice("dtype", c.dtype, {"f32", "f64"}, "Of the parameters");
   s.whole("seed", c.seed, "Of all that is random").min(0);
-  s.whole("threads", c.threads, "0: one per core").min(0);
+  s.whole("threads", c.threads, "0: one per core").min(0).max(kMostThreads);
   s.section("eval", c.eval, "Evaluation");
   s.whole("log_every", c.log_every, "Steps between lines of the log").min(1);
   s.section("checkpoint", c.checkpoint, "What is kept to resume from");
   s.choice("on_nan", c.on_nan, {"stop", "skip"},
            "What to do when the loss or a gradient is not finite");
   s.text("device", c.device, "cpu, cuda or cuda:N");
-  s.bytes("memory_limit", c.memory_limit, "Never exceeded; absent: none")
+  s.bytes("memory_limit", c.memory_limit,
+          "Of the device, never exceeded; on a CPU the process takes more; "
+          "absent: none")
       .min(1);
 }
 

@@ -95,12 +95,7 @@ std::string type_text(const ValueType& type) {
 }
 
 std::string fields_text(const data::Dataset& dataset) {
-  std::string text;
-  for (const data::Field& field : dataset.fields()) {
-    text +=
-        fmt::format("{}{}", text.empty() ? "" : ", ", data::field_text(field));
-  }
-  return text;
+  return data::fields_text(dataset.fields());
 }
 
 void check_same_fields(const JobData& data) {

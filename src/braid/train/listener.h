@@ -73,6 +73,9 @@ class Listener {
   virtual void on_eval(int64_t /*step*/, const io::Scalars&) {}
   // One line for a person; all of them are in log.txt too.
   virtual void on_message(LogLevel, std::string_view) {}
+  // What keeps it from showing anything, once that is so; empty before. It is
+  // asked after each step, for log.txt.
+  virtual std::string trouble() const { return ""; }
 };
 
 }  // namespace braid::train

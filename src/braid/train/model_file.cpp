@@ -82,13 +82,27 @@ std::optional<DType> told_dtype(const ModelHints& hints) {
   return std::nullopt;
 }
 
-// "mlp(hidden=8)" -> "mlp(batch=4,hidden=8)": later sizes count.
+// Whether "mlp(hidden=8)" says that size.
+bool says(std::string_view text, std::string_view size) {
+  for (size_t at = text.find('('); at != text.npos; at = text.find(',', at)) {
+    at = std::min(text.find_first_not_of(' ', at + 1), text.size());
+    std::string_view item = text.substr(at);
+    if (!item.starts_with(size)) continue;
+    item.remove_prefix(size.size());
+    item.remove_prefix(std::min(item.find_first_not_of(' '), item.size()));
+    if (item.starts_with('=')) return true;
+  }
+  return false;
+}
+
+// "mlp(hidden=8)" -> "mlp(batch=4,hidden=8)": what is said counts.
 std::string with_sizes(const std::string& text, const models::Sizes& sizes) {
   size_t open = text.find('(');
   bool is_open = open != text.npos && !text.ends_with(')');
   if (sizes.empty() || is_open) return text;
   std::string list;
   for (const auto& [name, size] : sizes) {
+    if (says(text, name)) continue;
     list += fmt::format("{}={},", name, static_cast<int64_t>(size));
   }
   if (open == text.npos) return fmt::format("{}({})", text, list);

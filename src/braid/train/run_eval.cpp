@@ -1,8 +1,31 @@
 // Evaluation within a run: all members that are due, on data that they share.
 #include "braid/train/metrics.h"
 #include "braid/train/run.h"
+#include "braid/train/run_words.h"
 
 namespace braid::train {
+namespace {
+
+// The averaged weights are in use while it lives, also when reading fails:
+// what is saved then are those that train.
+class Averages {
+ public:
+  explicit Averages(Array& array) : array_(array) { array_.swap_averages(); }
+  ~Averages() {
+    try {
+      array_.swap_averages();
+    } catch (const std::exception&) {
+      // The device is gone, and has said so already.
+    }
+  }
+  Averages(const Averages&) = delete;
+  Averages& operator=(const Averages&) = delete;
+
+ private:
+  Array& array_;
+};
+
+}  // namespace
 
 // Gives those with the best values so far.
 Run::Members Run::evaluate() {
@@ -20,6 +43,7 @@ Run::Members Run::evaluate() {
       MemberRun& member = *members[i];
       if (member.observe(values[i])) best.push_back(&member);
       report_state(member);
+      member.log(eval_words(member.record().step, member.evaluation()));
       if (options_.listener && is_alone_) {
         options_.listener->on_eval(member.record().step, member.evaluation());
       }
@@ -50,16 +74,21 @@ std::vector<std::map<std::string, double>> Run::evaluate_on(
   for (MemberRun* member : members) {
     sums.emplace_back(member->job().model().metrics());
   }
-  array_->swap_averages();
+  auto next = [&] {
+    reads_data_ = true;
+    const data::Batch* batch = loader->next();
+    reads_data_ = false;
+    return batch;
+  };
+  Averages averages(*array_);
   loader->seek({});
-  while (const data::Batch* batch = loader->next()) {
+  while (const data::Batch* batch = next()) {
     const runtime::Executor& executor = array_->evaluate(*batch);
     for (size_t i = 0; i < members.size(); ++i) {
       auto place = static_cast<size_t>(array_->place(members[i]->member));
       sums[i].add(executor, batch->rows, place);
     }
   }
-  array_->swap_averages();
   std::vector<std::map<std::string, double>> values;
   for (const MetricSums& sum : sums) values.push_back(sum.values());
   return values;

@@ -4,6 +4,8 @@
 #include <map>
 
 #include "braid/base/bytes.h"
+#include "braid/base/printable.h"
+#include "braid/base/process.h"
 #include "fmt/format.h"
 
 namespace braid::train {
@@ -34,13 +36,7 @@ std::string data_words(const Job& job) {
 }
 
 std::string field_words(const data::Dataset& data) {
-  std::string list;
-  for (const data::Field& field : data.fields()) {
-    std::string text = field_text(field);
-    if (field.classes > 0) text += fmt::format(" below {}", field.classes);
-    append(list, text);
-  }
-  return "fields " + list;
+  return "fields " + fields_text(data.fields(), true);
 }
 
 std::string model_words(const Job& job, Programs& programs) {
@@ -75,6 +71,20 @@ std::string plan_words(const plan::Plan& plan) {
                      plan.segments.size(), list, plan.depth);
 }
 
+std::string eval_words(int64_t step, const io::Scalars& values) {
+  std::string text = fmt::format("eval   step {}", step);
+  for (const auto& [name, value] : values) {
+    text += fmt::format("  {} {:.4g}", name, value);
+  }
+  return text;
+}
+
+std::string peak_words(runtime::Backend& backend) {
+  return fmt::format("peak   {} on {}, {} of the process",
+                     bytes_text(backend.account().peak_bytes()), backend.name(),
+                     bytes_text(process_peak_bytes()));
+}
+
 std::string memory_words(const Programs& programs) {
   int64_t values = 0;
   for (size_t i = 0; i < programs.size(); ++i) {
@@ -83,12 +93,6 @@ std::string memory_words(const Programs& programs) {
   return fmt::format("memory {} for the values of a step, {} that stay",
                      bytes_text(values),
                      bytes_text(programs.peak_bytes() - values));
-}
-
-std::string grouped(int64_t number) {
-  std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
 }
 
 }  // namespace braid::train

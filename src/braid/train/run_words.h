@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "braid/io/run/scalars.h"
 #include "braid/train/array.h"
 #include "braid/train/job.h"
 #include "braid/train/programs.h"
@@ -27,10 +28,13 @@ std::string plan_words(const plan::Plan& plan);
 // "memory 2.00 MiB for the values of a step, 1.91 MiB that stay"
 std::string memory_words(const Programs& programs);
 
+// "eval   step 300  loss 0.12  accuracy 0.97"
+std::string eval_words(int64_t step, const io::Scalars& values);
+
+// "peak   3.91 MiB on cpu, 151.2 MiB of the process"
+std::string peak_words(runtime::Backend& backend);
+
 // Elements of all parameters.
 int64_t num_parameters(const runtime::State& state);
-
-// "1,234,567"
-std::string grouped(int64_t number);
 
 }  // namespace braid::train

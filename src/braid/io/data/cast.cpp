@@ -57,6 +57,8 @@ class Cast : public Dataset {
     return dataset_->place(field, index);
   }
 
+  void check() const override { dataset_->check(); }
+
  private:
   void convert_field(const std::vector<std::byte>& from, std::byte* to) const {
     if (dtype_ == DType::kFloat64) {

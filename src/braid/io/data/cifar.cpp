@@ -73,6 +73,10 @@ class Cifar : public Dataset {
     read_elements(kByte, record + format_.label, 1, out[1]);
   }
 
+  void check() const override {
+    for (const Records& records : files_) records.file.check();
+  }
+
  private:
   const std::byte* find(size_t index) const {
     size_t file = 0;

@@ -268,6 +268,7 @@ DatasetPtr open_csv(const Options& options) {
   CsvReader reader(text, separator_of(options), options.who(), path);
   auto table = std::make_shared<Table>();
   read_rows(options, reader, *table);
+  file.check();
   int64_t classes = number_labels(options, reader, *table);
   constexpr Element kFloat = {Element::Kind::kFloat, 4};
   std::vector<Column> columns = {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "braid/base/error.h"
+#include "braid/base/printable.h"
 
 namespace braid::data {
 namespace {
@@ -21,6 +22,8 @@ class FirstSamples : public Dataset {
   std::string place(size_t field, int64_t index) const override {
     return whole_->place(field, index);
   }
+
+  void check() const override { whole_->check(); }
 
  private:
   DatasetPtr whole_;
@@ -50,6 +53,7 @@ class OrderedFields : public Dataset {
   std::string place(size_t field, int64_t index) const override {
     return dataset_->place(numbers_[field], index);
   }
+  void check() const override { dataset_->check(); }
 
  private:
   DatasetPtr dataset_;
@@ -64,8 +68,22 @@ size_t sample_bytes(const Field& field) {
 }
 
 std::string field_text(const Field& field) {
-  return fmt::format("{} {} {}", field.name, dtype_name(field.dtype),
+  return fmt::format("{} {} {}", printable(field.name), dtype_name(field.dtype),
                      shape_text(field.shape));
+}
+
+std::string fields_text(const std::vector<Field>& fields, bool with_classes) {
+  constexpr size_t kMost = 20;
+  size_t shown = std::min(fields.size(), kMost);
+  std::string text;
+  for (const Field& field : std::span(fields).first(shown)) {
+    text += (text.empty() ? "" : ", ") + field_text(field);
+    bool has_classes = with_classes && field.classes > 0;
+    if (has_classes) text += fmt::format(" below {}", field.classes);
+  }
+  auto hidden = static_cast<int64_t>(fields.size() - shown);
+  return hidden == 0 ? text
+                     : fmt::format("{} and {} more", text, grouped(hidden));
 }
 
 Dataset::Dataset(std::string name, std::vector<Field> fields, int64_t size)

@@ -45,6 +45,11 @@ size_t sample_bytes(const Field& field);
 // "x f32 [1, 28, 28]"
 std::string field_text(const Field& field);
 
+// The same of all, with the classes of each if asked for; when there are many,
+// the others are counted: "x f32 [4], y i64 below 10 and 3 more"
+std::string fields_text(const std::vector<Field>& fields,
+                        bool with_classes = false);
+
 // What random transforms of a sample are drawn from, besides its number.
 struct Draw {
   int64_t seed = 0;
@@ -67,6 +72,10 @@ class Dataset {
 
   // Where a field of a sample comes from, for errors: "row 7 of y.npy".
   virtual std::string place(size_t field, int64_t index) const;
+
+  // Throws when what was read may not be what the files held: one became
+  // shorter meanwhile. Loaders ask after every batch.
+  virtual void check() const {}
 
   const std::vector<Field>& fields() const { return fields_; }
   int64_t size() const { return size_; }  // 1 or more

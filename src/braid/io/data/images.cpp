@@ -117,6 +117,7 @@ class Images : public Dataset {
     Picture picture = decode_picture(file.bytes(), entry.path.string());
     resize_picture(picture, part_of(picture, look_.crop), look_.side,
                    look_.channels, reinterpret_cast<float*>(out[0]));
+    file.check();
     *reinterpret_cast<int64_t*>(out[1]) = entry.label;
   }
 

@@ -112,7 +112,7 @@ class Rows : public Dataset {
  public:
   // The columns are checked.
   Rows(const std::string& who, std::vector<Column> columns, int64_t classes,
-       std::shared_ptr<const void> keeper)
+       Keeper keeper)
       : Dataset(columns[0].file, fields_of(who, columns, classes),
                 columns[0].shape[0]),
         columns_(std::move(columns)),
@@ -135,9 +135,11 @@ class Rows : public Dataset {
     return fmt::format("row {} of {}", index, columns_[field].file);
   }
 
+  void check() const override { keeper_.check(); }
+
  private:
   std::vector<Column> columns_;
-  std::shared_ptr<const void> keeper_;
+  Keeper keeper_;
 };
 
 }  // namespace
@@ -147,7 +149,7 @@ bool looks_like_image(const Column& column) {
 }
 
 DatasetPtr rows_dataset(const std::string& who, std::vector<Column> columns,
-                        int64_t classes, std::shared_ptr<const void> keeper) {
+                        int64_t classes, Keeper keeper) {
   if (columns.empty()) fail_usage("[{}] expected a tensor, got none", who);
   check_lengths(who, columns);
   return std::make_shared<Rows>(who, std::move(columns), classes,

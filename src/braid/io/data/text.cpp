@@ -38,6 +38,7 @@ DatasetPtr open_characters(const Options& options) {
   std::string path = options.path("file").string();
   io::MappedFile file(options.path("file"));
   std::u32string text = decode_utf8(file.bytes(), options.who(), path);
+  file.check();
   Vocabulary vocabulary(text);
   auto numbers =
       std::make_shared<const std::vector<uint32_t>>(vocabulary.encode(text));

@@ -48,6 +48,7 @@ Imported import_pt2(const OpTable& ops, const std::filesystem::path& path,
   }
   Graph graph = importer.take_graph();
   passes::prune(ops, graph);
+  file->check();
   return {std::move(graph), std::move(contents), std::move(file),
           std::move(program.initialisers), std::move(program.seedless)};
 }
