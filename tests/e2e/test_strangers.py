@@ -61,7 +61,7 @@ def make_job(folder, stranger, sizes):
         "steps": 60,
         "threads": 1,
         "log_every": 1,
-        "checkpoint": {"every": 3, "keep": 2},
+        "checkpoint": {"every": 3, "keep": 2, "best": "loss"},
     }
     return job, parts
 
