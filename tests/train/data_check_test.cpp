@@ -87,7 +87,8 @@ TEST(DataCheck, ClassesThatTheModelDoesNotHaveAreRefused) {
     std::string text = refused(data);
     expect_contains(text,
                     fmt::format("[data] the data hold what cannot be "
-                                "learned from, in all 3 samples:\n  field "
+                                "learned from (all 3 samples were looked at):"
+                                "\n  field "
                                 "'y': row 1 of list holds {}, expected 0 "
                                 "to 1 or -100 (and 1 more)",
                                 label));

@@ -247,6 +247,7 @@ TEST_F(TableData, MoreClassesThanTheModelHasAreAnError) {
   std::string text = error_of<std::invalid_argument>(
       [&] { check_arguments(open_data(config), graph_of(kModel), 4, {}); });
   expect_contains(text, "argument 'y' takes 2 classes, the field 'y' has 3: ");
+  expect_contains(text, "line 1 of ");
   expect_contains(text, "b.csv holds 2, expected 0 to 1");
 }
 

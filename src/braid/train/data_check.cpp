@@ -171,8 +171,10 @@ class Check {
           "\nHINT: leave such samples out or fill them; "
           "'allow_nan: true' beside the source lets them through";
     }
-    fail_world("[data] the data hold what cannot be learned from, in {}:{}{}",
-               checked_text(check), problems, hints);
+    fail_world(
+        "[data] the data hold what cannot be learned from ({} were looked "
+        "at):{}{}",
+        checked_text(check), problems, hints);
   }
 
   const data::Dataset& dataset_;
