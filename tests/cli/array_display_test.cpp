@@ -48,7 +48,8 @@ TEST(ArrayDisplay, WritesALineForAllAndOneForEachEvent) {
   EXPECT_EQ(count(text, "models  "), 2u) << text;
   EXPECT_EQ(count(text, "\neval  m1  step 1  accuracy 0.5\n"), 1u) << text;
   EXPECT_EQ(count(text, "\nfailed: NaN  m2  step 2\n"), 1u) << text;
-  EXPECT_EQ(count(text, "\nstopped early  m0  step 0\n"), 1u) << text;
+  // The run has said that, with the step that was best.
+  EXPECT_EQ(count(text, "stopped early  m0"), 0u) << text;
   EXPECT_EQ(count(text, "\ndone  m1  step 1  accuracy 0.5\n"), 1u) << text;
   EXPECT_EQ(text.find('\r'), text.npos);
 }

@@ -21,6 +21,14 @@ double seconds_between(std::chrono::steady_clock::time_point begin,
   return std::chrono::duration<double>(end - begin).count();
 }
 
+constexpr const char* kAveragedWords =
+    "metrics are of averaged weights (ema), raw ones of the weights themselves";
+
+bool are_averaged(const std::vector<JobResult>& results) {
+  return std::ranges::any_of(
+      results, [](const JobResult& result) { return !result.raw.empty(); });
+}
+
 bool have_all_ended(const ArrayReport& report) {
   return std::ranges::all_of(report.members, has_ended);
 }
@@ -91,12 +99,17 @@ std::string ArrayDisplay::event_text(const MemberReport& member,
   if (member.evaluation != said.evaluation) {
     said.evaluation = member.evaluation;
     what = "eval";
-    values = scalars_text(member.evaluation);
+    values = evaluation_text(member.evaluation, member.raw_evaluation);
   }
   if (member.state != said.state) {
     said.state = member.state;
-    if (has_ended(member)) what = state_text(member.state);
-    if (has_ended(member)) values = scalars_text(member.evaluation);
+    // A message has said that it stopped early, and when it was best.
+    bool is_news =
+        has_ended(member) && member.state != MemberState::kStoppedEarly;
+    if (is_news) what = state_text(member.state);
+    if (is_news) {
+      values = evaluation_text(member.evaluation, member.raw_evaluation);
+    }
   }
   if (what.empty()) return "";
   return join_words(
@@ -116,6 +129,7 @@ void ArrayDisplay::print_leaderboard(const std::vector<JobResult>& results,
   std::vector<std::string> lines = leaderboard_lines(
       results, metric, in_place ? block_.width() : kWidthOfFiles);
   size_t shown = in_place ? std::min(lines.size(), kMostPlaces) : lines.size();
+  if (are_averaged(results)) block_.print(kAveragedWords);
   for (size_t i = 0; i < shown; ++i) block_.print(lines[i]);
   size_t hidden = lines.size() - shown;
   if (hidden > 0) block_.print(fmt::format("  ... {} more", hidden));

@@ -89,7 +89,7 @@ std::string number_text(const std::optional<double>& number) {
 std::string metric_title(const ArrayReport& report) {
   std::string title;
   for (const MemberReport& member : report.members) {
-    const auto* metric = main_metric(member.evaluation);
+    const auto* metric = main_metric(member.evaluation, member.best.metric);
     if (!metric || metric->first == title) continue;
     if (!title.empty()) return "eval";
     title = metric->first;
@@ -106,7 +106,7 @@ std::vector<std::string> cells_of(Members members, const Text& text) {
 
 std::vector<Column> columns_of(const ArrayReport& report, Members shown) {
   auto metric = [](const MemberReport& m) {
-    const auto* value = main_metric(m.evaluation);
+    const auto* value = main_metric(m.evaluation, m.best.metric);
     return value ? fmt::format("{:.4g}", value->second) : "-";
   };
   return {
@@ -160,7 +160,11 @@ bool has_ended(const MemberReport& member) {
          member.state != MemberState::kTraining;
 }
 
-const std::pair<std::string, double>* main_metric(const io::Scalars& values) {
+const std::pair<std::string, double>* main_metric(const io::Scalars& values,
+                                                  const std::string& metric) {
+  for (const auto& value : values) {
+    if (value.first == metric) return &value;
+  }
   for (const auto& value : values) {
     if (value.first != "loss") return &value;
   }

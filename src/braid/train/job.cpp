@@ -48,7 +48,9 @@ Job::Job(const runtime::Machine& machine, JobConfig config, JobHooks hooks)
       config_(resolved(std::move(config), hooks)),
       data_(open_data(config_, hooks)),
       model_(std::make_unique<JobModel>(machine, config_, data_,
-                                        std::move(hooks.loss))) {
+                                        std::move(hooks.loss))),
+      best_by_(train::best_by(config_, model_->metrics())),
+      stops_by_(train::stops_by(config_, model_->metrics())) {
   count_steps();
   set_places();
   std::chrono::duration<double> took =

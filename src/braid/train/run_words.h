@@ -12,6 +12,14 @@ namespace braid::train {
 // "data   20000 samples of glyphs, 2000 to evaluate"
 std::string data_words(const Job& job);
 
+// What a job would rather have otherwise, a line each: an evaluation without
+// data, a batch larger than the data.
+std::vector<std::string> job_warnings(const Job& job);
+
+// "eval   best by accuracy (highest) · averaged weights, raw ones beside", one
+// line at most.
+std::vector<std::string> eval_words(const Job& job);
+
 // "fields x f32 [1, 28, 28], y i64 below 36"
 std::string field_words(const data::Dataset& data);
 
