@@ -15,6 +15,13 @@ JobResult result(const std::string& name, const io::Scalars& metrics,
   return {name, state, 900, metrics, "runs/" + name};
 }
 
+// Of a job that goes by accuracy, whose best was at some step.
+JobResult best_of(JobResult result, double value, int64_t step,
+                  bool higher = true) {
+  result.best = {"accuracy", higher, value, step};
+  return result;
+}
+
 std::vector<JobResult> results() {
   return {result("a", {{"loss", 0.3}, {"accuracy", 0.9}}),
           result("b", {}, MemberState::kFailed),
@@ -36,6 +43,56 @@ TEST(Leaderboard, BestComesFirst) {
   EXPECT_EQ(order(results(), "accuracy"), "cdabe");
   EXPECT_EQ(order(results(), "loss"), "dcabe");
   EXPECT_EQ(order(results(), "unknown"), "dcabe");
+}
+
+// What a job once reached counts, not what it ended with.
+TEST(Leaderboard, RanksByTheBestAndShowsTheLast) {
+  std::vector<JobResult> all = results();
+  all[0] = best_of(all[0], 0.99, 300);
+  all[1] = best_of(all[1], 1.0, 100);  // failed afterwards
+  all[2] = best_of(all[2], 0.95, 800);
+  all[3] = best_of(all[3], 0.97, 200);
+  EXPECT_EQ(ranking_metric(all), "accuracy");
+  EXPECT_EQ(order(all, "accuracy"), "adcbe");
+  sort_results(all, "accuracy");
+  Lines lines = leaderboard_lines(all, "accuracy", 120);
+  EXPECT_EQ(
+      lines[0],
+      "     name  steps  best accuracy  at step  last accuracy  last loss  "
+      "state          folder");
+  EXPECT_EQ(
+      lines[1],
+      "  1  a       900           0.99      300            0.9        0.3  "
+      "done           runs/a");
+  EXPECT_EQ(summary_line(all, "accuracy", "runs"),
+            "done   5 jobs, 1 failed  best a: accuracy 0.99 at step 300  runs");
+}
+
+// A metric that a job calls better when it is lower ranks that way.
+TEST(Leaderboard, FollowsTheDirectionOfTheJobs) {
+  std::vector<JobResult> all = {best_of(result("a", {}), 5, 1, false),
+                                best_of(result("b", {}), 3, 1, false)};
+  EXPECT_EQ(order(all, "accuracy"), "ba");
+}
+
+// Numbers of different metrics are not compared.
+TEST(Leaderboard, JobsThatGoByAnotherMetricComeAfter) {
+  std::vector<JobResult> all = {best_of(result("a", {}), 0.5, 3),
+                                result("b", {{"loss", 0.1}}),
+                                best_of(result("c", {}), 0.6, 3)};
+  all[1].best = {"loss", false, 0.1, 5};
+  EXPECT_EQ(order(all, "accuracy"), "cab");
+  Lines lines = leaderboard_lines(all, "accuracy", 120);
+  EXPECT_NE(lines[2].find("loss 0.1"), std::string::npos) << lines[2];
+}
+
+TEST(Leaderboard, ShowsRawWeightsBesideAveragedOnes) {
+  std::vector<JobResult> all = {
+      best_of(result("a", {{"accuracy", 0.9}}), 1, 2)};
+  all[0].raw = {{"accuracy", 0.125}};
+  Lines lines = leaderboard_lines(all, "accuracy", 120);
+  EXPECT_NE(lines[0].find("raw accuracy"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[1].find("0.125"), std::string::npos) << lines[1];
 }
 
 // A number from before it failed does not count.

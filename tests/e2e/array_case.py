@@ -140,7 +140,7 @@ class ArrayCase:
         )  # fmt: skip
         return read_run(result, out, STEPS)
 
-    def array(self, out, order, **changes):
+    def array(self, out, order, code=0, **changes):
         """Runs of the members in this order; changes: place -> other keys."""
         entries = []
         for place, k in enumerate(order):
@@ -150,7 +150,7 @@ class ArrayCase:
         out.mkdir()
         results = run_members(
             self.model, None, STEPS, self.optimizer, self.values, out / "run",
-            members=members_file(out / "members.yaml", entries), **self.options(),
+            members=members_file(out / "members.yaml", entries), code=code, **self.options(),
         )  # fmt: skip
         assert len(results) == len(order)
         return [read_run(r, out / "run", STEPS, place) for place, r in enumerate(results)]

@@ -35,14 +35,14 @@ class Trap:
             made.append({"lr": lr, "seed": k, "init": str(init), "inputs": str(inputs)})
         return made
 
-    def run(self, own=(), values=None, steps=STEPS, name="out"):
+    def run(self, own=(), values=None, steps=STEPS, name="out", code=0):
         """Results by member; `own` are further keys of each."""
         entries = self.entries()
         for entry, more in zip(entries, own, strict=False):
             entry |= more
         return run_members(
             self.file, None, steps, "sgd", values or {}, self.folder / name,
-            members=members_file(self.folder / f"{name}.yaml", entries), threads=1,
+            members=members_file(self.folder / f"{name}.yaml", entries), threads=1, code=code,
         )  # fmt: skip
 
     def eager(self, k, **options):

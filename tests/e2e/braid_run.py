@@ -68,10 +68,10 @@ def run_step(*args, **options):
     return Result(words[words.index("--out") + 1])
 
 
-def run_members(*args, **options):
+def run_members(*args, code=0, **options):
     """The same with --members; one result per member."""
     words = step_args(*args, **options)
-    run_braid(*words)
+    run_braid(*words, code=code)
     out = Path(words[words.index("--out") + 1])
     count = len(list(out.glob("member-*")))
     return [Result(out / f"member-{k}") for k in range(count)]

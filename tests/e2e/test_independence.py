@@ -96,6 +96,6 @@ def test_a_member_that_is_nan_changes_no_bit_of_others(tmp_path, cases, name):
     case = cases(name, "f32")
     bad = poisoned(case, 1, tmp_path / "nan.safetensors")
     healthy = case.array(tmp_path / "healthy", [0, 1, 2])
-    broken = case.array(tmp_path / "broken", [0, 1, 2], place_1=bad)
+    broken = case.array(tmp_path / "broken", [0, 1, 2], code=1, place_1=bad)
     assert broken[1].losses[-1] is None and None not in healthy[1].losses
     assert same_bits(broken[0], healthy[0]) and same_bits(broken[2], healthy[2])

@@ -260,12 +260,17 @@ def test_a_member_that_fails_fails_alone(tmp_path):
     check_same_members(tmp_path / "list", tmp_path / "healthy" / "list", ["x", "y"])
 
 
-def test_a_member_that_skips_goes_on(tmp_path):
+def test_a_member_that_skips_all_steps_fails_in_the_end(tmp_path):
+    """A line of the log sums up what was skipped; that nothing was learned is no success."""
     members = {"x": {"seed": 1}, "odd": {"seed": 2, "on_nan": "skip"} | BROKEN}
     path = write_list(tmp_path / "list.yaml", members, on_nan="skip")
-    done = run_braid("train", path, "--out", tmp_path / "list")
-    assert "odd: step" in done.stdout and "the step was skipped" in done.stdout
-    assert (tmp_path / "list" / "odd" / "checkpoints" / f"step-{BASE['steps']}").exists()
+    done = run_braid("train", path, "--out", tmp_path / "list", code=1)
+    assert (
+        "odd: step 4: steps whose loss is not finite were skipped: 2 of the last 2" in done.stdout
+    )
+    assert "odd: the last 8 of 9 steps were skipped" in done.stderr
+    assert (tmp_path / "list" / "x" / "checkpoints" / f"step-{BASE['steps']}").exists()
+    assert not (tmp_path / "list" / "odd" / "checkpoints" / f"step-{BASE['steps']}").exists()
 
 
 def test_differences_are_found(whole):

@@ -154,7 +154,7 @@ def test_members_that_do_not_skip_become_nan(tmp_path):
     members = members_file(tmp_path / "m.yaml", [{"skip_nonfinite": True}, {}])
     kept, lost = run_members(
         "resblock(channels=4,blocks=1,classes=3)", inputs, 2, "sgd", {}, tmp_path / "out",
-        members=members,
+        members=members, code=1,
     )  # fmt: skip
     assert all(bool(t.isfinite().all()) for t in kept.state.values())
     for name in ("weight", "running_mean"):

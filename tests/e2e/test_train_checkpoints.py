@@ -70,23 +70,29 @@ def test_training_goes_on_from_a_checkpoint(tmp_path):
 def test_exports(tmp_path):
     case = Case(tmp_path, "lenet", ema=0.7, steps=12)
     case.job["optimizer"]["lr"] = 0.05  # gets worse at some time
-    held = with_eval(case, tmp_path, ["accuracy"])
+    held = with_eval(case, tmp_path, ["loss", "accuracy", "top5"])
     run = train(tmp_path, case.job | {"checkpoint": {"every": 3, "keep": 1}})
     rows = run.split("eval")
     best = min(rows, key=lambda row: row["loss"])
+    assert best != rows[-1] and len(rows) == len(run.split("eval_raw")) == 4
 
-    def exported(*words):
+    def exported(*words, says):
         file = tmp_path / "exported.safetensors"
-        run_braid("export", run.folder, "--to", file, *words)
+        assert says in run_braid("export", run.folder, "--to", file, *words).stdout
         return load_file(file)
 
-    assert far(exported(), run.state()) == 0
-    assert far(exported("--ema"), run.state("model_ema")) == 0
-    assert far(exported("--best"), run.state(step=best["step"])) == 0
-    # The averaged weights are those that were evaluated.
-    state = exported("--best", "--ema")
-    got = evaluate_plain(fresh("lenet", state), held, EVAL_ROWS)["loss"]
-    assert got == pytest.approx(best["loss"], rel=1e-9)
+    averaged, raw = "averaged weights (ema)", "raw weights"
+    assert far(exported(says=averaged), run.state("model_ema")) == 0
+    assert far(exported("--ema", says=averaged), run.state("model_ema")) == 0
+    assert far(exported("--raw", says=raw), run.state()) == 0
+    assert far(exported("--best", "--raw", says="best loss"), run.state(step=best["step"])) == 0
+    # What is written is what was evaluated; PyTorch finds the same numbers.
+    for words, split in ((["--best"], "eval"), (["--best", "--raw"], "eval_raw")):
+        state = exported(*words, says=f"step {best['step']}, best loss")
+        got = evaluate_plain(fresh("lenet", state), held, EVAL_ROWS)
+        want = next(row for row in run.split(split) if row["step"] == best["step"])
+        assert {k: want[k] for k in got} == pytest.approx(got, rel=1e-9)
+        assert want["weights"] == {"eval": "averaged", "eval_raw": "raw"}[split]
 
 
 def test_an_export_has_a_name_of_its_own(tmp_path):

@@ -306,12 +306,63 @@ TEST(KeepLast, deletes_all_but_the_newest) {
 TEST(KeepLast, keeps_the_best_too) {
   ScratchDirectory scratch;
   for (int64_t step : {1, 2, 3, 4}) save(scratch.path(), step);
-  keep_last(scratch.path(), 2, 1);
+  keep_last(scratch.path(), 2, {1});
   EXPECT_EQ(names_in(scratch.path()), (Names{"step-1", "step-3", "step-4"}));
-  keep_last(scratch.path(), 2, 4);
+  keep_last(scratch.path(), 2, {4});
   EXPECT_EQ(names_in(scratch.path()), (Names{"step-3", "step-4"}));
-  keep_last(scratch.path(), 1, 77);
+  keep_last(scratch.path(), 1, {77});
   EXPECT_EQ(names_in(scratch.path()), Names{"step-4"});
+}
+
+TEST(KeepLast, several_may_be_the_best) {
+  ScratchDirectory scratch;
+  for (int64_t step : {1, 2, 3, 4, 5}) save(scratch.path(), step);
+  keep_last(scratch.path(), 1, {3, 1});
+  EXPECT_EQ(names_in(scratch.path()), (Names{"step-1", "step-3", "step-5"}));
+}
+
+// A link that leads to itself, and a folder where a file should be.
+TEST(Checkpoint, what_cannot_be_read_is_passed_over) {
+  ScratchDirectory scratch;
+  save(scratch.path(), 1);
+  fs::create_symlink("step-7", scratch.path() / "step-7");
+  save(scratch.path(), 5);
+  fs::remove(scratch.path() / "step-5" / "COMPLETE");
+  fs::create_symlink("COMPLETE", scratch.path() / "step-5" / "COMPLETE");
+  NewestCheckpoint found = newest_complete(scratch.path());
+  ASSERT_TRUE(found.checkpoint);
+  EXPECT_EQ(found.checkpoint->step, 1);
+  ASSERT_EQ(found.warnings.size(), 2u);
+  expect_contains(found.warnings[0], "step-7' is damaged and not used");
+  EXPECT_FALSE(find_complete(scratch.path(), 7));
+  // Nor is it in the way when its step is saved.
+  save(scratch.path(), 7);
+  EXPECT_EQ(newest_step(scratch.path()), 7);
+  keep_last(scratch.path(), 1);
+  EXPECT_EQ(names_in(scratch.path()), Names{"step-7"});
+}
+
+// While another thread saves and deletes, there is always a newest one.
+TEST(Checkpoint, what_vanishes_is_not_damaged) {
+  ScratchDirectory scratch;
+  save(scratch.path(), 0);
+  std::atomic<bool> ends = false;
+  std::thread writer([&] {
+    for (int64_t step = 1; step <= 200; ++step) {
+      save(scratch.path(), step);
+      keep_last(scratch.path(), 1);
+    }
+    ends = true;
+  });
+  int64_t last = 0;
+  while (!ends) {
+    NewestCheckpoint found = newest_complete(scratch.path());
+    EXPECT_EQ(found.warnings, std::vector<std::string>{});
+    ASSERT_TRUE(found.checkpoint);
+    EXPECT_GE(found.checkpoint->step, last);
+    last = found.checkpoint->step;
+  }
+  writer.join();
 }
 
 TEST(KeepLast, does_not_count_one_with_a_flipped_bit_unless_told) {
@@ -321,7 +372,7 @@ TEST(KeepLast, does_not_count_one_with_a_flipped_bit_unless_told) {
   keep_last(scratch.path(), 1);
   EXPECT_EQ(names_in(scratch.path()), (Names{"step-1", "step-2"}));
   int64_t trusted = 2;
-  keep_last(scratch.path(), 1, std::nullopt, std::span(&trusted, 1));
+  keep_last(scratch.path(), 1, {}, std::span(&trusted, 1));
   EXPECT_EQ(names_in(scratch.path()), Names{"step-2"});
 }
 

@@ -92,7 +92,7 @@ TEST(CheckpointWriter, keeps_the_last_and_the_best_and_no_litter) {
                        fmt::format(".tmp-step-9-{}", ::getpid()));
   CheckpointWriter writer(scratch.path(), 2);
   for (int64_t step = 1; step <= 6; ++step) {
-    writer.save(step, files_of(step), meta_of(step), 2);
+    writer.save(step, files_of(step), meta_of(step), {2});
   }
   writer.finish();
   EXPECT_EQ(names_in(scratch.path()), (Names{"step-2", "step-5", "step-6"}));
@@ -182,7 +182,7 @@ TEST(CheckpointWriter, survives_kills_at_random_moments) {
     pid_t child = start_child([&] {
       CheckpointWriter writer(root, 2);
       for (int64_t step = last + 1;; ++step) {
-        writer.save(step, files_of(step), meta_of(step), step / 5 * 5);
+        writer.save(step, files_of(step), meta_of(step), {step / 5 * 5});
       }
     });
     std::this_thread::sleep_for(save_time * (random() % 400) / 100);

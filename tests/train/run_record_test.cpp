@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -10,15 +12,28 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::array<std::string_view, 5> kLater = {
+    "raw_evaluation", "skips", "config", "train_data", "eval_data"};
+
 RunRecord sample() {
   return {.step = 12,
           .position = {2, 96},
           .time_s = 1.0 / 3,
           .loss_sums = {0.1, NAN, INFINITY, -INFINITY, 1e-300},
           .loss_counts = {4, 5, 6, 7, 8},
-          .best = {.value = 0.1 + 0.2, .step = 10, .worse = 1},
+          .best = {.value = 0.1 + 0.2,
+                   .step = 10,
+                   .worse = 1,
+                   .metric = "accuracy"},
           .early_stop = {.value = {}, .step = 0, .worse = 3},
-          .last_eval = 12};
+          .last_eval = 12,
+          .raw_evaluation = {{"loss", NAN}},
+          .skips = {{3, 4}},
+          .config = "seed: 3\n",
+          .train_data = DataSum{.samples = 7,
+                                .looked_at = 5,
+                                .sum = ~uint64_t{0},
+                                .files = {{"/a.csv", 12, 34}}}};
 }
 
 // Through the text that a file holds.
@@ -30,6 +45,7 @@ void expect_same(const Best& a, const Best& b) {
   EXPECT_EQ(a.value, b.value);
   EXPECT_EQ(a.step, b.step);
   EXPECT_EQ(a.worse, b.worse);
+  EXPECT_EQ(a.metric, b.metric);
 }
 
 TEST(RunRecord, ReadsBackWhatWasWritten) {
@@ -41,6 +57,23 @@ TEST(RunRecord, ReadsBackWhatWasWritten) {
   EXPECT_EQ(to.last_eval, from.last_eval);
   expect_same(to.best, from.best);
   expect_same(to.early_stop, from.early_stop);
+  EXPECT_EQ(to.raw_evaluation.at(0).first, "loss");
+  EXPECT_EQ(to.skips, from.skips);
+  EXPECT_EQ(to.config, from.config);
+  EXPECT_EQ(to.train_data, from.train_data);
+  EXPECT_FALSE(to.eval_data);
+}
+
+// What checkpoints of earlier versions do not have.
+TEST(RunRecord, ReadsARecordWithoutWhatCameLater) {
+  Json json = record_json(sample());
+  for (std::string_view key : kLater) json.erase(std::string(key));
+  json["best"].erase("metric");
+  RunRecord to = read_record(json);
+  EXPECT_EQ(to.step, 12);
+  EXPECT_EQ(to.best.metric, "");
+  EXPECT_EQ(to.config, "");
+  EXPECT_FALSE(to.train_data);
 }
 
 TEST(RunRecord, KeepsNumbersThatAreNotFinite) {
@@ -65,9 +98,11 @@ TEST(RunRecord, WhatIsMissingOrOfAnotherKindIsAnError) {
   Json whole = record_json(sample());
   for (const auto& [key, unused] : whole.items()) {
     Json part = whole;
-    part.erase(key);
-    EXPECT_THROW(read_record(part), std::runtime_error) << "without " << key;
-    part[key] = "text";
+    if (std::ranges::count(kLater, key) == 0) {
+      part.erase(key);
+      EXPECT_THROW(read_record(part), std::runtime_error) << "without " << key;
+    }
+    part[key] = key == "config" ? Json(3) : Json("text");
     EXPECT_THROW(read_record(part), std::runtime_error) << key << " is a text";
   }
   EXPECT_THROW(read_record(Json()), std::runtime_error);

@@ -70,8 +70,10 @@ class SmallJobs : public testing::Test {
 // Writes down what it is told.
 struct Recorder : Listener {
   void on_step(const StepReport& report) override { steps.push_back(report); }
-  void on_eval(int64_t step, const io::Scalars& values) override {
+  void on_eval(int64_t step, const io::Scalars& values,
+               const io::Scalars& raw) override {
     evals.emplace_back(step, values);
+    raw_evals.push_back(raw);
   }
   void on_message(LogLevel, std::string_view text) override {
     messages.emplace_back(text);
@@ -86,6 +88,7 @@ struct Recorder : Listener {
 
   std::vector<StepReport> steps;
   std::vector<std::pair<int64_t, io::Scalars>> evals;
+  std::vector<io::Scalars> raw_evals;
   std::vector<std::string> messages;
 };
 

@@ -24,6 +24,14 @@ double seconds_between(std::chrono::steady_clock::time_point begin,
   return std::chrono::duration<double>(end - begin).count();
 }
 
+constexpr const char* kAveragedWords =
+    "metrics are of averaged weights (ema), raw ones of the weights themselves";
+
+bool are_averaged(const std::vector<JobResult>& results) {
+  return std::ranges::any_of(
+      results, [](const JobResult& result) { return !result.raw.empty(); });
+}
+
 bool have_all_ended(const ArrayReport& report) {
   return std::ranges::all_of(report.members, has_ended);
 }
@@ -104,6 +112,7 @@ void ArrayDisplay::print_leaderboard(const std::vector<JobResult>& results,
   std::vector<std::string> lines = leaderboard_lines(
       results, metric, in_place ? block_.width() : kWidthOfFiles);
   size_t shown = in_place ? std::min(lines.size(), kMostPlaces) : lines.size();
+  if (are_averaged(results)) block_.print(kAveragedWords);
   for (size_t i = 0; i < shown; ++i) block_.print(lines[i]);
   size_t hidden = lines.size() - shown;
   if (hidden > 0) block_.print(fmt::format("  ... {} more", hidden));

@@ -88,6 +88,18 @@ std::string scalars_text(const io::Scalars& values) {
   return text;
 }
 
+std::string evaluation_text(const io::Scalars& values, const io::Scalars& raw) {
+  if (raw.empty()) return scalars_text(values);
+  return fmt::format("{}  (averaged weights; raw: {})", scalars_text(values),
+                     scalars_text(raw));
+}
+
+std::string best_text(const train::BestReport& best) {
+  if (!best.value) return "";
+  return fmt::format("best {} {:.4g} at step {}", best.metric, *best.value,
+                     best.step);
+}
+
 std::string duration_text(double seconds) {
   if (!(seconds < 1e8)) return "-";
   auto s = static_cast<int64_t>(std::ceil(seconds));

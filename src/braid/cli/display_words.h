@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "braid/io/run/scalars.h"
+#include "braid/train/listener.h"
 
 namespace braid::cli {
 
@@ -38,6 +39,13 @@ std::string span_text(const std::vector<double>& losses);
 
 // "loss 0.0812  accuracy 0.9734"
 std::string scalars_text(const io::Scalars& values);
+
+// The values of an evaluation; with those of raw weights these are said, and
+// that the others are of averaged ones.
+std::string evaluation_text(const io::Scalars& values, const io::Scalars& raw);
+
+// "best accuracy 0.97 at step 300"; empty without one.
+std::string best_text(const train::BestReport& best);
 
 // "1h05m", "2m03s", "7s"; "-" when it is not known.
 std::string duration_text(double seconds);

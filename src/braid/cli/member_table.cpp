@@ -10,7 +10,6 @@
 
 #include "braid/cli/table.h"
 #include "braid/cli/terminal.h"
-#include "braid/train/metric_kinds.h"
 
 namespace braid::cli {
 namespace {
@@ -92,7 +91,7 @@ std::string number_text(const std::optional<double>& number) {
 std::string metric_title(const ArrayReport& report) {
   std::string title;
   for (const MemberReport& member : report.members) {
-    const auto* metric = main_metric(member.evaluation);
+    const auto* metric = main_metric(member.evaluation, member.best.metric);
     if (!metric || metric->first == title) continue;
     if (!title.empty()) return "eval";
     title = metric->first;
@@ -109,7 +108,7 @@ std::vector<std::string> cells_of(Members members, const Text& text) {
 
 std::vector<Column> columns_of(const ArrayReport& report, Members shown) {
   auto metric = [](const MemberReport& m) {
-    const auto* value = main_metric(m.evaluation);
+    const auto* value = main_metric(m.evaluation, m.best.metric);
     return value ? fmt::format("{:.4g}", value->second) : "-";
   };
   return {
@@ -138,9 +137,8 @@ std::pair<double, double> rank_of(const MemberReport& member) {
   constexpr double kLast = std::numeric_limits<double>::infinity();
   auto or_last = [](double x) { return std::isnan(x) ? kLast : x; };
   if (member.state == MemberState::kFailed) return {kLast, kLast};
-  const auto* metric = main_metric(member.evaluation);
-  double value = metric ? metric->second : kLast;
-  if (metric && train::higher_is_better(metric->first)) value = -value;
+  double value = member.best.value.value_or(kLast);
+  if (member.best.value && member.best.higher_is_better) value = -value;
   double loss = or_last(member.loss.value_or(kLast));
   return {or_last(value), std::min(loss, std::numeric_limits<double>::max())};
 }
@@ -160,10 +158,9 @@ std::string hidden_text(Members hidden) {
 std::string best_text(Members members) {
   auto best = std::ranges::min_element(members, {}, rank_of);
   if (best == members.end() || best->state == MemberState::kFailed) return "";
-  const auto* metric = main_metric(best->evaluation);
-  if (!metric) return "";
-  return fmt::format("best {}: {} {:.4g}", best->name, metric->first,
-                     metric->second);
+  if (!best->best.value) return "";
+  return fmt::format("best {}: {} {:.4g}", best->name, best->best.metric,
+                     *best->best.value);
 }
 
 std::string loss_text(const ArrayReport& report) {
@@ -192,7 +189,11 @@ bool has_ended(const MemberReport& member) {
          member.state != MemberState::kTraining;
 }
 
-const std::pair<std::string, double>* main_metric(const io::Scalars& values) {
+const std::pair<std::string, double>* main_metric(const io::Scalars& values,
+                                                  const std::string& metric) {
+  for (const auto& value : values) {
+    if (value.first == metric) return &value;
+  }
   for (const auto& value : values) {
     if (value.first != "loss") return &value;
   }

@@ -22,9 +22,10 @@ std::string state_text(train::MemberState state);
 // Whether a member will take no more steps.
 bool has_ended(const train::MemberReport& member);
 
-// The value that an evaluation is known by: the first that is not the loss, or
-// the loss. Null before the first evaluation.
-const std::pair<std::string, double>* main_metric(const io::Scalars& values);
+// The value that an evaluation is known by: that of the metric, else the first
+// that is not the loss, or the loss. Null before the first evaluation.
+const std::pair<std::string, double>* main_metric(
+    const io::Scalars& values, const std::string& metric = "");
 
 // A bar over all steps, a line of sums, and a table of members in the order of
 // the list. Where there are more than `most_rows`, the best ones come first

@@ -35,8 +35,10 @@ void RunDisplay::on_step(const train::StepReport& report) {
   shown.update(state_);
 }
 
-void RunDisplay::on_eval(int64_t step, const io::Scalars& values) {
-  state_.evaluation = fmt::format("step {}  {}", step, scalars_text(values));
+void RunDisplay::on_eval(int64_t step, const io::Scalars& values,
+                         const io::Scalars& raw) {
+  state_.evaluation =
+      fmt::format("step {}  {}", step, evaluation_text(values, raw));
   if (display_) display_->update(state_);
 }
 
@@ -53,9 +55,10 @@ void RunDisplay::finish() {
 }
 
 void RunDisplay::done(const train::Run& run, const std::string& out) {
-  std::string result = scalars_text(run.evaluation());
-  std::string line = fmt::format("done   {} steps{}{}  {}", run.steps_done(),
-                                 result.empty() ? "" : "  ", result, out);
+  std::string line = join_words(
+      {fmt::format("done   {} steps", run.steps_done()),
+       evaluation_text(run.evaluation(), run.record().raw_evaluation),
+       best_text(run.members()[0]->best()), out});
   display(run.steps_done()).done(line);
 }
 

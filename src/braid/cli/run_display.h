@@ -18,7 +18,8 @@ class RunDisplay : public train::Listener {
       : quiet_(quiet), shown_(shown), out_(out) {}
 
   void on_step(const train::StepReport& report) override;
-  void on_eval(int64_t step, const io::Scalars& values) override;
+  void on_eval(int64_t step, const io::Scalars& values,
+               const io::Scalars& raw) override;
   void on_message(train::LogLevel level, std::string_view text) override;
   std::string trouble() const override;
 

@@ -124,6 +124,14 @@ int run_step(const StepOptions& options) {
   StepRun run(job, trainer, *backend, out, resumed);
   print_start(job, trainer, run.steps_done());
   if (!run.run()) return report_stop(run, job);
+  if (std::string text = run.failure(); !text.empty()) {
+    fmt::print(stderr,
+               "[braid step] {}; the results are in '{}'\n"
+               "HINT: lower the learning rate, clip gradients, or look for NaN "
+               "in the inputs\n",
+               text, out.path().string());
+    return kFailed;
+  }
   fmt::print("done  {}\n", out.path().string());
   return kOk;
 }

@@ -1,5 +1,6 @@
 #include "braid/cli/step_eval.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "braid/cli/inputs.h"
@@ -41,9 +42,11 @@ int run_eval(const runtime::Machine& machine, const StepOptions& o) {
   out.create();
   nlohmann::json losses = run.executor().losses();
   io::write_file_atomically(out.path() / "losses.json", losses.dump() + "\n");
-  fmt::print("loss  {}\ndone  {}\n", run.executor().losses().at(0),
-             out.path().string());
-  return kOk;
+  double loss = run.executor().losses().at(0);
+  fmt::print("loss  {}\ndone  {}\n", loss, out.path().string());
+  if (std::isfinite(loss)) return kOk;
+  fmt::print(stderr, "[braid step] the loss is {}\n", loss);
+  return kFailed;
 }
 
 }  // namespace braid::cli

@@ -1,5 +1,8 @@
 #include "braid/cli/step_run.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "braid/base/process.h"
 #include "braid/cli/display.h"
 #include "braid/cli/signals.h"
@@ -63,6 +66,8 @@ DisplayState display_state(const StepJob& job, const train::Trainer& trainer,
   return state;
 }
 
+bool is_finite(double number) { return std::isfinite(number); }
+
 }  // namespace
 
 StepRun::StepRun(const StepJob& job, train::Trainer& trainer,
@@ -120,6 +125,29 @@ void StepRun::first_step() {
 void StepRun::save() {
   save_run(out_.checkpoints(), trainer_.state(), record_, job_.arguments);
   saved_step_ = record_.step;
+}
+
+bool StepRun::skips_steps(size_t member) const {
+  const auto& hyper = job_.trainer.optimizer.hyper;
+  auto usual = hyper.find("skip_nonfinite");
+  double value = usual == hyper.end() ? 0 : usual->second;
+  for (const auto& [name, own] : job_.members[member].values) {
+    if (name == "skip_nonfinite") value = own;
+  }
+  return value != 0;
+}
+
+std::string StepRun::failure() const {
+  for (size_t k = 0; k < record_.losses.size(); ++k) {
+    const std::vector<double>& losses = record_.losses[k];
+    auto first = std::ranges::find_if_not(losses, is_finite);
+    bool is_left_out = skips_steps(k) && std::ranges::any_of(losses, is_finite);
+    if (first == losses.end() || is_left_out) continue;
+    return fmt::format("the loss{} is {} at step {}",
+                       job_.is_array() ? fmt::format(" of member-{}", k) : "",
+                       *first, first - losses.begin() + 1);
+  }
+  return "";
 }
 
 void StepRun::write_results() const {

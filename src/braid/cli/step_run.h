@@ -22,6 +22,10 @@ class StepRun {
   // stopped it before the end.
   bool run();
 
+  // The first loss that is not finite, in words; empty: there is none. With
+  // skip_nonfinite they count only where a member has no other.
+  std::string failure() const;
+
   int64_t steps_done() const { return record_.step; }
   int64_t saved_step() const { return saved_step_; }
 
@@ -30,6 +34,7 @@ class StepRun {
   void first_step();
   void save();
   void write_results() const;
+  bool skips_steps(size_t member) const;
 
   const StepJob& job_;
   train::Trainer& trainer_;

@@ -39,7 +39,9 @@ std::vector<JobResult> results_of(const train::ListRun& run,
                      .state = member.state,
                      .steps = member.step,
                      .metrics = member.evaluation,
-                     .folder = out + "/" + member.name};
+                     .folder = out + "/" + member.name,
+                     .best = member.best,
+                     .raw = member.raw_evaluation};
     if (result.metrics.empty() && member.loss) {
       result.metrics.emplace_back("loss", *member.loss);
     }
@@ -60,7 +62,7 @@ bool print_failures(const train::ListRun& run) {
   if (has_failed) {
     print_error(
         "HINT: lower the learning rate, clip gradients, or set "
-        "'on_nan: skip'\n");
+        "'on_nan: skip' where single steps fail\n");
   }
   return has_failed;
 }
@@ -120,6 +122,7 @@ int train_list(train::JobList list, const TrainListOptions& o) {
       std::in_place,
       "[braid train] stopped before the first step; there is nothing to "
       "save\n");
+  bool is_taken_again = train::holds_jobs(o.out);
   train::JobFolder folder;
   train::ArrayPlans plans = train::plan_arrays(*machine, list.jobs, profile);
   if (!o.profile.empty()) {
@@ -135,6 +138,10 @@ int train_list(train::JobList list, const TrainListOptions& o) {
   }
   planning.reset();
   train::create_job_folder(o.out, folder);
+  if (is_taken_again && !o.log.quiet) {
+    fmt::print("no checkpoint was saved of the jobs in '{}': they begin anew\n",
+               o.out);
+  }
   return run_list(*machine, o, std::move(profile));
 }
 

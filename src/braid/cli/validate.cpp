@@ -10,6 +10,7 @@
 #include "braid/train/array_plans.h"
 #include "braid/train/job.h"
 #include "braid/train/job_signature.h"
+#include "braid/train/run_words.h"
 
 namespace braid::cli {
 namespace {
@@ -64,6 +65,9 @@ void check_job(const runtime::Machine& machine, const train::JobConfig& config,
   train::Programs programs(machine.ops(), job.sources(), *backend,
                            job.program_options());
   job.model().initialise(programs.state());  // reads files
+  for (const std::string& text : train::job_warnings(job)) {
+    fmt::print(stderr, "[braid validate] {}\n", text);
+  }
   if (shows) print_job(job, programs);
   std::string shared = job.model().shared_words();
   if (!shared.empty()) fmt::print("note   {}\n", shared);

@@ -24,6 +24,7 @@ constexpr std::string_view kStepPrefix = "step-";
 constexpr std::string_view kTemporaryPrefix = ".tmp-step-";
 constexpr std::string_view kTrashPrefix = ".trash-step-";
 constexpr std::string_view kMetaName = "meta.json";
+constexpr int kMostRounds = 100;  // of looking for the newest
 
 [[noreturn]] void fail_at(std::string_view what, const fs::path& path,
                           std::error_code error) {
@@ -130,8 +131,19 @@ bool path_exists(const fs::path& path) {
   return fs::exists(status);
 }
 
+// As damage_of(), also when something there cannot be opened at all: a link
+// that leads nowhere, a folder without permission.
+std::string problem_of(const fs::path& directory) {
+  try {
+    return damage_of(directory);
+  } catch (const std::runtime_error& error) {
+    std::string text = error.what();
+    return text.substr(0, text.find('\n'));
+  }
+}
+
 bool is_complete(const fs::path& directory) {
-  return damage_of(directory).empty();
+  return problem_of(directory).empty();
 }
 
 // Out of sight in one step, then gone.
@@ -220,6 +232,25 @@ void fill_directory(const fs::path& directory,
   write_marker(directory, written);
 }
 
+// One look at the root; nothing when a step vanished during it, unless this
+// is the last look.
+std::optional<NewestCheckpoint> try_newest(const fs::path& root, bool is_last) {
+  NewestCheckpoint result;
+  for (int64_t step : list_steps_newest_first(root)) {
+    fs::path path = step_path(root, step);
+    std::string damage = problem_of(path);
+    if (damage.empty()) {
+      result.checkpoint = {step, path};
+      break;
+    }
+    if (!path_exists(path) && !is_last) return std::nullopt;
+    result.warnings.push_back(
+        fmt::format("[checkpoint] '{}' is damaged and not used: {}",
+                    path.string(), damage));
+  }
+  return result;
+}
+
 }  // namespace
 
 fs::path CheckpointDir::file(std::string_view name) const {
@@ -256,25 +287,23 @@ void save_checkpoint(const fs::path& root, int64_t step,
 }
 
 NewestCheckpoint newest_complete(const fs::path& root) {
-  NewestCheckpoint result;
-  for (int64_t step : list_steps_newest_first(root)) {
-    fs::path path = step_path(root, step);
-    std::string damage = damage_of(path);
-    if (damage.empty()) {
-      result.checkpoint = {step, path};
-      break;
-    }
-    result.warnings.push_back(
-        fmt::format("[checkpoint] '{}' is damaged and not used: {}",
-                    path.string(), damage));
+  // Each round finds newer steps than the last: a process that writes them
+  // deletes old ones. It could go on for ever only if every reading took
+  // longer than a step.
+  for (int round = 0;; ++round) {
+    bool is_last = round == kMostRounds;
+    if (auto found = try_newest(root, is_last)) return *found;
   }
-  return result;
 }
 
 std::optional<CheckpointDir> find_complete(const fs::path& root, int64_t step) {
   fs::path path = step_path(root, step);
-  if (!fs::exists(path) || !damage_of(path).empty()) return std::nullopt;
+  if (!is_complete(path)) return std::nullopt;
   return CheckpointDir{step, path};
+}
+
+bool holds_checkpoints(const fs::path& root) {
+  return !list_steps_newest_first(root).empty();
 }
 
 CheckpointDir find_step(const fs::path& root, int64_t step) {
@@ -287,7 +316,8 @@ void remove_litter(const fs::path& root) {
   }
 }
 
-void keep_last(const fs::path& root, int64_t count, std::optional<int64_t> best,
+void keep_last(const fs::path& root, int64_t count,
+               const std::vector<int64_t>& best,
                std::span<const int64_t> trusted) {
   if (count < 1) {
     fail_usage("[checkpoint.keep_last] cannot keep {} checkpoints", count);
@@ -295,7 +325,7 @@ void keep_last(const fs::path& root, int64_t count, std::optional<int64_t> best,
   std::vector<int64_t> old_steps;
   for (int64_t step : list_steps_newest_first(root)) {
     if (count == 0) {
-      if (step != best) old_steps.push_back(step);
+      if (std::ranges::count(best, step) == 0) old_steps.push_back(step);
     } else if (std::ranges::count(trusted, step) > 0 ||
                is_complete(step_path(root, step))) {
       --count;

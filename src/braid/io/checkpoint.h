@@ -59,9 +59,10 @@ struct NewestCheckpoint {
 };
 
 // The complete checkpoint with the highest step whose files have the content
-// that was written: all their bytes are read. Damaged ones are passed over
-// with a warning. No checkpoint when there is none or no root. Throws when
-// something may not be read: that is not the same as having no checkpoint.
+// that was written: all their bytes are read. Those that are damaged or cannot
+// be read are passed over with a warning; those that another process deletes
+// meanwhile do not count. No checkpoint when there is none or no root. Throws
+// when the root may not be read: that is not the same as having no checkpoint.
 NewestCheckpoint newest_complete(const std::filesystem::path& root);
 
 // The checkpoint of that step, when there is one that is complete.
@@ -74,11 +75,15 @@ CheckpointDir find_step(const std::filesystem::path& root, int64_t step);
 // Deletes what killed processes and earlier failures of this one left behind.
 void remove_litter(const std::filesystem::path& root);
 
-// Deletes all steps before the last `count` complete ones, oldest first; the
-// step `best` stays in any case. Whether a step is complete is found by reading
+// Whether the root has a checkpoint at all, whole or not. Throws when the root
+// may not be read.
+bool holds_checkpoints(const std::filesystem::path& root);
+
+// Deletes all steps before the last `count` complete ones, oldest first; those
+// of `best` stay in any case. Whether a step is complete is found by reading
 // its files, unless it is among `trusted`: steps that the caller knows to be.
 void keep_last(const std::filesystem::path& root, int64_t count,
-               std::optional<int64_t> best = std::nullopt,
+               const std::vector<int64_t>& best = {},
                std::span<const int64_t> trusted = {});
 
 }  // namespace braid::io

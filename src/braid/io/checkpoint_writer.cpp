@@ -15,7 +15,7 @@ struct CheckpointWriter::Work {
   int64_t step;
   std::vector<OwnedCheckpointFile> files;
   Json meta;
-  std::optional<int64_t> best;
+  std::vector<int64_t> best;
   std::vector<Publication> publications;
 };
 
@@ -29,10 +29,11 @@ CheckpointWriter::CheckpointWriter(std::filesystem::path root, int64_t keep,
 
 void CheckpointWriter::save(int64_t step,
                             std::vector<OwnedCheckpointFile>&& files,
-                            const Json& meta, std::optional<int64_t> best,
+                            const Json& meta, std::vector<int64_t> best,
                             std::vector<Publication> publications) {
   finish();
-  Work work{step, std::move(files), meta, best, std::move(publications)};
+  Work work{step, std::move(files), meta, std::move(best),
+            std::move(publications)};
   pending_ = std::async(std::launch::async,
                         [this, work = std::move(work)] { write(work); });
 }
@@ -74,7 +75,7 @@ void CheckpointWriter::publish(const Publication& p,
 }
 
 void CheckpointWriter::keep(const std::filesystem::path& root, int64_t count,
-                            std::optional<int64_t> best, int64_t written) {
+                            const std::vector<int64_t>& best, int64_t written) {
   std::vector<int64_t>& trusted = written_[root];
   trusted.push_back(written);
   keep_last(root, count, best, trusted);

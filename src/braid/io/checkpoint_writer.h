@@ -32,7 +32,7 @@ struct Publication {
   std::map<std::string, std::string> files = {};  // name there -> name here
   nlohmann::json meta;
   int64_t keep = 1;  // as those of the writer
-  std::optional<int64_t> best = {};
+  std::vector<int64_t> best = {};
 };
 
 // Owns the root's checkpoints while it lives: nothing else may write there.
@@ -50,13 +50,12 @@ class CheckpointWriter {
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
   // Takes the files and begins to write root/step-N, then deletes old steps
-  // other than `best`. Waits while the save before is still being written; if
-  // that one failed, throws its error, and nothing was taken or begun: the
-  // same call may be made again. See save_checkpoint(). Publications follow
-  // when the checkpoint is on the disk.
+  // other than those of `best`. Waits while the save before is still being
+  // written; if that one failed, throws its error, and nothing was taken or
+  // begun: the same call may be made again. See save_checkpoint(). Publications
+  // follow when the checkpoint is on the disk.
   void save(int64_t step, std::vector<OwnedCheckpointFile>&& files,
-            const nlohmann::json& meta,
-            std::optional<int64_t> best = std::nullopt,
+            const nlohmann::json& meta, std::vector<int64_t> best = {},
             std::vector<Publication> publications = {});
 
   // Waits until nothing is being written; throws the error of the last save.
@@ -70,7 +69,7 @@ class CheckpointWriter {
   void write(const Work& work);
   void publish(const Publication& publication, const CheckpointDir& from);
   void keep(const std::filesystem::path& root, int64_t count,
-            std::optional<int64_t> best, int64_t written);
+            const std::vector<int64_t>& best, int64_t written);
 
   std::filesystem::path root_;
   int64_t keep_;

@@ -49,7 +49,9 @@ Job::Job(const runtime::Machine& machine, JobConfig config, JobHooks hooks)
       config_(resolved(std::move(config), hooks)),
       data_(open_data(config_, hooks)),
       model_(std::make_unique<JobModel>(machine, config_, data_,
-                                        std::move(hooks.loss))) {
+                                        std::move(hooks.loss))),
+      best_by_(train::best_by(config_, model_->metrics())),
+      stops_by_(train::stops_by(config_, model_->metrics())) {
   if (!hooks.datasets || hooks.datasets->is_new(data_key())) {
     checks_ = check_data(kQuickCheck);
   }

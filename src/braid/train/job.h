@@ -7,6 +7,7 @@
 
 #include "braid/io/data/loader.h"
 #include "braid/train/job_data.h"
+#include "braid/train/job_metrics.h"
 #include "braid/train/job_model.h"
 
 namespace braid::train {
@@ -25,6 +26,9 @@ class Job {
   const JobData& data() const { return data_; }
   const JobModel& model() const { return *model_; }
   bool has_eval() const { return data_.eval != nullptr; }
+  // What its evaluations are judged by, and what early stopping watches.
+  const Watched& best_by() const { return best_by_; }
+  const Watched& stops_by() const { return stops_by_; }
 
   // Looks at samples, more than the constructor did where the limits allow.
   // Throws for what check_values() refuses.
@@ -82,6 +86,7 @@ class Job {
   JobData data_;
   std::unique_ptr<JobModel> model_;
   DataChecks checks_;
+  Watched best_by_, stops_by_;
   int64_t num_steps_ = 0, steps_per_epoch_ = 0;
   int64_t rest_rows_ = 0, eval_rows_ = 0, eval_rest_rows_ = 0;
   Places places_;

@@ -32,6 +32,8 @@ void describe(Section& s, DataConfig& c) {
       .min(0);
   s.flag("allow_nan", c.allow_nan,
          "NaN and infinity among the numbers are no mistake");
+  s.choice("on_change", c.on_change, {"warn", "refuse"},
+           "What a resumed run does when the data are not as they were");
   s.options("augment", c.augment, "OPTION", "Changes of images: docs/data.md");
   s.rest(c.options, "OPTION", "Option of the source: docs/data.md");
 }
@@ -63,7 +65,7 @@ void describe(Section& s, InitConfig& c) {
 }
 
 void describe(Section& s, EarlyStopConfig& c) {
-  s.text("metric", c.metric, "Metric to watch");
+  s.text("metric", c.metric, "Metric to watch; empty: that of checkpoint.best");
   s.whole("patience", c.patience,
           "Evaluations without a better one; 0: never stop")
       .min(0);
@@ -86,7 +88,8 @@ void describe(Section& s, EvalConfig& c) {
 void describe(Section& s, CheckpointConfig& c) {
   s.whole("every", c.every, "Steps between; 0: only at the end").min(0);
   s.whole("keep", c.keep, "Newest that stay, besides the best").min(1);
-  s.text("best", c.best, "Metric of the best; empty: the loss of eval");
+  s.text("best", c.best,
+         "Metric of the best; empty: early_stop.metric, else the first metric");
 }
 
 void describe(Section& s, NetworkConfig& c) {

@@ -23,6 +23,8 @@ struct DataConfig {
   bool allow_nan = false;        // floats that are not finite are no mistake
   config::Options augment = {};  // "crop", "flip", "mean", "std"
   config::Options options = {};  // the source's own
+  // When a run is resumed and finds other data: warn, refuse.
+  std::string on_change = "warn";
 
   bool operator==(const DataConfig&) const = default;
 };
@@ -63,7 +65,7 @@ struct InitConfig {
 };
 
 struct EarlyStopConfig {
-  std::string metric = "loss";
+  std::string metric = {};    // empty: what the job calls best
   int64_t patience = 0;       // evaluations without a better one; 0: never stop
   double min_delta = 0;       // what counts as better
   std::string mode = "auto";  // min, max; auto: as the metric is
@@ -85,7 +87,7 @@ struct EvalConfig {
 struct CheckpointConfig {
   int64_t every = 0;  // steps; 0: only at the end
   int64_t keep = 2;
-  std::string best = {};  // metric of the best one; empty: the loss of eval
+  std::string best = {};  // metric of the best one; empty: see best_by()
 
   bool operator==(const CheckpointConfig&) const = default;
 };

@@ -6,6 +6,7 @@
 
 #include "braid/base/error.h"
 #include "braid/base/printable.h"
+#include "braid/io/checkpoint.h"
 #include "braid/io/directory_lock.h"
 #include "braid/io/file.h"
 #include "braid/train/job_file.h"
@@ -79,6 +80,52 @@ bool is_whole(const JobFolder& folder) {
   return seen.size() == folder.jobs.size() && !seen.empty();
 }
 
+// A name that leads out of the folder is not followed.
+bool is_inside(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find('/') == name.npos;
+}
+
+// Whether no checkpoint of these jobs was saved, neither of one of them nor of
+// an array.
+bool has_saved_nothing(const fs::path& out) {
+  try {
+    JobFolder folder = read_job_folder(out);
+    for (size_t i = 0; i < folder.arrays.size(); ++i) {
+      if (io::holds_checkpoints(checkpoints_path(array_path(out, i)))) {
+        return false;
+      }
+    }
+    return std::ranges::none_of(folder.jobs, [&](const NamedJob& job) {
+      return !is_inside(job.name) ||
+             io::holds_checkpoints(checkpoints_path(out / job.name));
+    });
+  } catch (const std::exception&) {
+    return false;  // what cannot be read is left alone
+  }
+}
+
+// Files of others stay, and so do the folders that hold them.
+void clear_unsaved_jobs(const fs::path& out) {
+  std::error_code ignored;
+  JobFolder folder = read_job_folder(out);
+  for (const NamedJob& job : folder.jobs) {
+    if (!fs::exists(out / job.name, ignored)) continue;
+    io::DirectoryLock lock(out / job.name);
+    clear_unsaved_run(out / job.name);
+    fs::remove(log_path(out / job.name), ignored);
+    fs::remove(out / job.name, ignored);
+  }
+  for (size_t i = 0; i < folder.arrays.size(); ++i) {
+    fs::path array = array_path(out, i);
+    if (!fs::exists(array, ignored)) continue;
+    io::remove_litter(checkpoints_path(array));
+    fs::remove(checkpoints_path(array), ignored);
+    fs::remove(array, ignored);
+  }
+  fs::remove(jobs_path(out), ignored);
+}
+
 }  // namespace
 
 fs::path jobs_path(const fs::path& out) { return out / "jobs.json"; }
@@ -93,12 +140,15 @@ bool holds_jobs(const fs::path& out) {
 }
 
 void check_free_for_jobs(const fs::path& out) {
+  auto lock = io::DirectoryLock::take_if_exists(out);
+  if (holds_jobs(out) && has_saved_nothing(out)) return;
   if (holds_jobs(out)) {
     fail_usage(
         "[out] '{}' holds jobs\n"
         "HINT: 'braid resume {}' goes on with them; else choose another --out",
         out.string(), out.string());
   }
+  lock.reset();  // which is taken again
   check_free(out);
 }
 
@@ -111,6 +161,8 @@ void create_job_folder(const fs::path& out, const JobFolder& folder) {
     io::fail_file("out", "cannot create directory", out, error.value());
   }
   io::DirectoryLock lock(out);
+  if (holds_jobs(out)) clear_unsaved_jobs(out);
+  if (holds_run(out)) clear_unsaved_run(out);
   try {
     io::write_file_atomically(jobs_path(out), folder_text(folder));
   } catch (...) {

@@ -32,11 +32,13 @@ std::filesystem::path array_path(const std::filesystem::path& out,
 // Whether there are jobs in the folder.
 bool holds_jobs(const std::filesystem::path& out);
 
-// Throws as check_free() of run_files.h does. Changes nothing.
+// Throws as check_free() of run_files.h does: jobs of which nothing was saved
+// are in nobody's way. Changes nothing.
 void check_free_for_jobs(const std::filesystem::path& out);
 
-// Creates the folder. Throws as check_free_for_jobs(), or when it cannot be
-// written; then nothing is left there.
+// Creates the folder; jobs of which nothing was saved are replaced. Throws as
+// check_free_for_jobs(), or when it cannot be written; then nothing is left
+// there.
 void create_job_folder(const std::filesystem::path& out,
                        const JobFolder& folder);
 

@@ -33,7 +33,37 @@ void check_one(std::string_view key, const std::string& name,
       key);
 }
 
+std::string best_name(const JobConfig& job, const Names& metrics) {
+  if (!job.checkpoint.best.empty()) return job.checkpoint.best;
+  if (!job.eval.early_stop.metric.empty()) return job.eval.early_stop.metric;
+  if (!job.eval.metrics.empty()) return job.eval.metrics[0];
+  for (const std::string& name : metrics) {
+    if (name != "loss") return name;
+  }
+  return "loss";
+}
+
+std::string stop_name(const JobConfig& job, const Names& metrics) {
+  const std::string& own = job.eval.early_stop.metric;
+  return own.empty() ? best_name(job, metrics) : own;
+}
+
+Watched watched(const JobConfig& job, const Names& metrics,
+                const std::string& name) {
+  const std::string& mode = job.eval.early_stop.mode;
+  bool is_told = mode != "auto" && name == stop_name(job, metrics);
+  return {name, is_told ? mode == "max" : higher_is_better(name)};
+}
+
 }  // namespace
+
+Watched best_by(const JobConfig& job, const Names& metrics) {
+  return watched(job, metrics, best_name(job, metrics));
+}
+
+Watched stops_by(const JobConfig& job, const Names& metrics) {
+  return watched(job, metrics, stop_name(job, metrics));
+}
 
 void check_metric_names(const Names& names, Names outputs) {
   for (const MetricKind& kind : metric_kinds()) outputs.push_back(kind.name);
@@ -46,9 +76,11 @@ void check_metric_names(const Names& names, Names outputs) {
 
 void check_watched(const JobConfig& job, Names metrics) {
   if (!holds(metrics, "loss")) metrics.insert(metrics.begin(), "loss");
-  check_one("eval.early_stop.metric", job.eval.early_stop.metric, metrics);
-  if (job.checkpoint.best.empty()) return;
-  check_one("checkpoint.best", job.checkpoint.best, metrics);
+  for (auto [key, name] :
+       {std::pair("eval.early_stop.metric", &job.eval.early_stop.metric),
+        std::pair("checkpoint.best", &job.checkpoint.best)}) {
+    if (!name->empty()) check_one(key, *name, metrics);
+  }
 }
 
 void check_unwatched(const JobConfig& job) {

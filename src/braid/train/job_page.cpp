@@ -129,6 +129,46 @@ constexpr const char* kMetrics =
     "one number, weighed by the rows of its batch.\n\n"
     "| Metric | |\n| --- | --- |\n";
 
+constexpr const char* kRuns =
+    "\n## What is best\n\n"
+    "One metric decides: `checkpoint.best`, else `eval.early_stop.metric`, "
+    "else the first of `eval.metrics`, else `accuracy` or `perplexity` where "
+    "that suits the loss, else the loss of the evaluation. The leaderboard "
+    "ranks by its best value, the last line names it, early stopping watches "
+    "it, `braid export --best` writes it, and its checkpoint is never "
+    "deleted. `eval.early_stop.mode` says which way it gets better where the "
+    "metric is an output of the model. With both `checkpoint.best` and another "
+    "`eval.early_stop.metric`, early stopping watches its own and everything "
+    "else goes by the first; then the checkpoints of both stay.\n"
+    "\n## Averaged weights\n\n"
+    "With `ema` both the averaged weights and the weights themselves are "
+    "evaluated. What is best goes by the averaged ones, and `braid export` "
+    "writes them unless it is told `--raw`. In `metrics.jsonl` they are rows "
+    "with the split `eval` and `\"weights\": \"averaged\"`; rows of the "
+    "weights themselves have the split `eval_raw`.\n"
+    "\n## The loss of training\n\n"
+    "A row `train` of `metrics.jsonl`, written every `log_every` steps and at "
+    "the end, has the mean loss of the steps since the row before; each step "
+    "counts once, whatever the rows of its batch. The screen shows the same "
+    "mean up to the present step. Steps that were skipped do not count.\n"
+    "\n## Losses that are not finite\n\n"
+    "With `on_nan: stop` the run fails at the first one. With `on_nan: skip` "
+    "such a step changes nothing, and a line of the log says how many there "
+    "were. The run fails all the same when every step of `log_every`, ten at "
+    "least, was skipped, or half of the whole run at its end; what was saved "
+    "before stays.\n"
+    "\n## Changing a job that goes on\n\n"
+    "A checkpoint knows the job that it is of. `braid resume` refuses a "
+    "`config.yaml` that differs from it, with all keys and both values, but "
+    "for these, which count from then on: `steps`, `epochs`, `log_every`, "
+    "`threads`, `device`, `memory_limit`, `checkpoint.every`, "
+    "`checkpoint.keep`, `eval.every`, `eval.batch_size`, "
+    "`eval.early_stop.patience`, `eval.early_stop.min_delta`, `on_change` of "
+    "data, and where the files of data lie.\n\n"
+    "It also knows the data: their number, a sum of up to 1024 samples, sizes "
+    "and times of files. Data that changed are warned of, or refused with "
+    "`data.on_change: refuse`.\n";
+
 std::string losses_table() {
   std::string text = kLosses;
   for (const LossKind& kind : loss_kinds()) {
@@ -163,7 +203,7 @@ std::string job_page() {
   return fmt::format("{}{}{}{}{}{}{}{}{}{}", kIntro, kExample, kRules,
                      kNetworks, kMembersText, kMembersExample, kTable,
                      config::markdown_table(rows()), losses_table(),
-                     metrics_table());
+                     metrics_table() + kRuns);
 }
 
 std::string job_help() { return config::help_text(rows()); }

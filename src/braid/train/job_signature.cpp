@@ -52,6 +52,8 @@ JobConfig plain_job(JobConfig job) {
   for (auto& [name, network] : job.networks) make_plain(network);
   job.seed = 0;
   job.data.order_seed = {};
+  job.data.on_change = {};
+  if (job.eval.data) job.eval.data->on_change = {};
   job.steps = job.epochs = {};
   job.clip = {};
   job.ema = {};
@@ -146,6 +148,7 @@ std::string data_signature(const JobConfig& config) {
   JobConfig only{.data = config.data};
   resolve_data_paths(only);
   only.data.order_seed = {};
+  only.data.on_change = DataConfig().on_change;
   if (only.data.shuffle || !only.data.augment.empty()) {
     only.data.order_seed = config.data_seed();
   }

@@ -1,6 +1,11 @@
 #include "braid/train/list_run.h"
 
+#include <fmt/ranges.h>
+
+#include "braid/base/error.h"
 #include "braid/train/grouping.h"
+#include "braid/train/job_changes.h"
+#include "braid/train/job_file.h"
 #include "braid/train/job_signature.h"
 
 namespace braid::train {
@@ -13,12 +18,42 @@ ListRun::ListRun(const runtime::Machine& machine, std::filesystem::path out,
       folder_(read_job_folder(out_)),
       failures_(folder_.jobs.size()) {
   io::remove_temporary_files(out_);
+  read_own_configs();
   for (const NamedJob& job : folder_.jobs) {
     jobs_.push_back(std::make_unique<Job>(machine, job.config,
                                           JobHooks{.datasets = &datasets_}));
     report_.members.push_back({.name = job.name,
                                .steps = jobs_.back()->num_steps(),
                                .epochs = jobs_.back()->num_epochs()});
+  }
+}
+
+// A job that went on alone may have been given other values in its own
+// config.yaml, which count; those that are one for all members must not differ.
+void ListRun::read_own_configs() {
+  for (NamedJob& job : folder_.jobs) {
+    std::filesystem::path path = config_path(out_ / job.name);
+    if (!holds_run(out_ / job.name)) continue;
+    JobConfig own = read_job(path);
+    std::vector<std::string> refused, taken;
+    for (const KeyChange& change : job_changes(job.config, own)) {
+      (may_change_alone(change) ? taken : refused)
+          .push_back(fmt::format("{} is {} there, {} in {}", change.key,
+                                 change.now, change.before,
+                                 jobs_path(out_).filename().string()));
+    }
+    if (!refused.empty()) {
+      fail_usage(
+          "[resume] '{}' is of another job:\n  {}\n"
+          "HINT: put the old values back, or begin a new run with the new ones",
+          path.string(), fmt::join(refused, "\n  "));
+    }
+    job.config = own;
+    if (taken.empty() || !options_.listener) continue;
+    options_.listener->on_message(
+        LogLevel::kInfo,
+        fmt::format("{}: its {} counts: {}", job.name, path.filename().string(),
+                    fmt::join(taken, ", ")));
   }
 }
 

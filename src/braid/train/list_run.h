@@ -39,6 +39,7 @@ class ListRun {
   const JobFolder& folder() const { return folder_; }
 
  private:
+  void read_own_configs();
   Ending run_array(size_t number);
   void note(const Run& run, const std::vector<size_t>& numbers);
 

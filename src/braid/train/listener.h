@@ -19,7 +19,8 @@ struct StepReport {
   // Of each network that learns; a single one has no name.
   struct Network {
     std::string name;
-    double loss = 0, lr = 0;
+    double loss = 0;  // the mean since the last line of metrics
+    double lr = 0;
   };
   std::vector<Network> networks = {};
   int64_t memory_bytes = 0;  // that the device's account holds
@@ -34,6 +35,14 @@ enum class MemberState {
   kFailed,  // its loss is not finite
 };
 
+// The best evaluation so far, by what the job goes by.
+struct BestReport {
+  std::string metric = {};  // empty: nothing is evaluated
+  bool higher_is_better = false;
+  std::optional<double> value = {};  // absent: none was finite yet
+  int64_t step = 0;
+};
+
 // One job of a list.
 struct MemberReport {
   std::string name = {};
@@ -41,8 +50,12 @@ struct MemberReport {
   int64_t step = 0, steps = 0;
   double epoch = 0;
   std::optional<double> epochs = {};
-  std::optional<double> loss = {}, lr = {};  // of its last step
-  io::Scalars evaluation = {};               // the last one; empty: none yet
+  // The mean since its last line of metrics; the rate of its last step.
+  std::optional<double> loss = {}, lr = {};
+  io::Scalars evaluation = {};  // the last one; empty: none yet
+  // Where that is of averaged weights: of the weights themselves.
+  io::Scalars raw_evaluation = {};
+  BestReport best = {};
 };
 
 // After each step of an array: how all jobs of a list stand. The loop keeps
@@ -70,7 +83,10 @@ class Listener {
   virtual void on_step(const StepReport&) {}
   // The report is lent for the call.
   virtual void on_array(const ArrayReport&) {}
-  virtual void on_eval(int64_t /*step*/, const io::Scalars&) {}
+  // With averaged weights the values are theirs, and `raw` are those of the
+  // weights themselves; else it is empty.
+  virtual void on_eval(int64_t /*step*/, const io::Scalars& /*values*/,
+                       const io::Scalars& /*raw*/) {}
   // One line for a person; all of them are in log.txt too.
   virtual void on_message(LogLevel, std::string_view) {}
   // What keeps it from showing anything, once that is so; empty before. It is

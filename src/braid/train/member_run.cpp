@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "braid/base/error.h"
-#include "braid/train/metrics.h"
 
 namespace braid::train {
 namespace {
@@ -17,9 +16,11 @@ constexpr std::array<std::pair<MemberState, std::string_view>, 5> kStates = {
      {MemberState::kStoppedEarly, "stopped early"},
      {MemberState::kFailed, "failed"}}};
 
-bool higher(const EarlyStopConfig& config) {
-  return config.mode == "auto" ? higher_is_better(config.metric)
-                               : config.mode == "max";
+// Fewer skipped steps in a row may be a bad stretch of the data.
+constexpr int64_t kLeastStuck = 10;
+
+io::Scalars scalars(const MemberRun::Values& values) {
+  return {values.begin(), values.end()};
 }
 
 }  // namespace
@@ -44,6 +45,7 @@ MemberRun::MemberRun(const Job& job, std::string name,
   size_t num_phases = job.model().phases().size();
   record_.loss_sums.resize(num_phases);
   record_.loss_counts.resize(num_phases);
+  record_.skips.resize(num_phases);
 }
 
 void MemberRun::lock() {
@@ -84,6 +86,11 @@ bool MemberRun::has_rows() const {
       step == job_.num_steps() ? step : step - step % job_.config().log_every;
   int64_t last = std::max(logged, record_.last_eval);
   return last <= 0 || io::MetricsFile::last_step(metrics_path(out_)) >= last;
+}
+
+bool MemberRun::has_begun() const {
+  std::error_code ignored;
+  return !out_.empty() && std::filesystem::exists(log_path(out_), ignored);
 }
 
 void MemberRun::check_record() const {
@@ -134,9 +141,58 @@ void MemberRun::log(const std::string& text) {
 }
 
 void MemberRun::add_loss(size_t phase, double loss) {
-  if (!std::isfinite(loss)) return;
+  if (!std::isfinite(loss)) {
+    ++record_.skips[phase].in_a_row;
+    ++record_.skips[phase].since_line;
+    return;
+  }
+  record_.skips[phase].in_a_row = 0;
   record_.loss_sums[phase] += loss;
   ++record_.loss_counts[phase];
+}
+
+std::optional<double> MemberRun::mean_loss(size_t phase) const {
+  if (record_.loss_counts[phase] == 0) return std::nullopt;
+  return record_.loss_sums[phase] /
+         static_cast<double>(record_.loss_counts[phase]);
+}
+
+// How often a phase ran in the steps after that one.
+int64_t MemberRun::num_runs(size_t phase, int64_t after) const {
+  int64_t every = job_.model().phases()[phase].every;
+  auto runs = [&](int64_t steps) { return (steps + every - 1) / every; };
+  return runs(record_.step) - runs(after);
+}
+
+bool MemberRun::is_stuck(size_t phase) const {
+  int64_t skipped = record_.skips[phase].in_a_row;
+  if (skipped == 0) return false;
+  return skipped >= std::max(job_.config().log_every, kLeastStuck) ||
+         (is_at_end() && 2 * skipped >= num_runs(phase, 0));
+}
+
+bool MemberRun::has_learned_nothing_new() const {
+  for (size_t i = 0; i < record_.skips.size(); ++i) {
+    int64_t runs = num_runs(i, std::max<int64_t>(saved_step, 0));
+    if (record_.skips[i].in_a_row < runs || runs == 0) return false;
+  }
+  return true;
+}
+
+std::string MemberRun::skip_words() const {
+  std::string text;
+  for (size_t i = 0; i < record_.skips.size(); ++i) {
+    int64_t skipped = record_.skips[i].since_line;
+    if (skipped == 0) continue;
+    const std::string& name =
+        job_.model().networks()[job_.model().phases()[i].network].name;
+    text += fmt::format("{}{} of the last {}{}", text.empty() ? "" : ", ",
+                        skipped, skipped + record_.loss_counts[i],
+                        name.empty() ? "" : " of " + name);
+  }
+  if (text.empty()) return text;
+  return fmt::format("step {}: steps whose loss is not finite were skipped: {}",
+                     record_.step, text);
 }
 
 void MemberRun::log_losses(const std::vector<double>& rates) {
@@ -149,40 +205,62 @@ void MemberRun::log_losses(const std::vector<double>& rates) {
     size_t network = job_.model().phases()[i].network;
     std::string prefix = job_.model().networks()[network].name;
     if (!prefix.empty()) prefix += "/";
-    if (record_.loss_counts[i] > 0) {
-      row.values.emplace_back(
-          prefix + "loss",
-          record_.loss_sums[i] / static_cast<double>(record_.loss_counts[i]));
+    if (auto mean = mean_loss(i)) {
+      row.values.emplace_back(prefix + "loss", *mean);
     }
     row.values.emplace_back(prefix + "lr", rates[i]);
     record_.loss_sums[i] = 0;
     record_.loss_counts[i] = 0;
+    record_.skips[i].since_line = 0;
   }
   if (files_) files_->add(row);
 }
 
-bool MemberRun::observe(const std::map<std::string, double>& values) {
+bool MemberRun::observe(const Values& values, const Values& raw) {
   record_.last_eval = record_.step;
-  record_.evaluation.assign(values.begin(), values.end());
+  record_.evaluation = scalars(values);
+  record_.raw_evaluation = scalars(raw);
   if (files_) {
-    files_->add({.step = record_.step,
-                 .epoch = epoch(),
-                 .time_s = elapsed(),
-                 .split = "eval",
-                 .values = record_.evaluation});
+    io::MetricsRow row{.step = record_.step,
+                       .epoch = epoch(),
+                       .time_s = elapsed(),
+                       .split = "eval",
+                       .values = record_.evaluation,
+                       .weights = raw.empty() ? "" : "averaged"};
+    files_->add(row);
+    row.split = "eval_raw";
+    row.weights = "raw";
+    row.values = record_.raw_evaluation;
+    if (!raw.empty()) files_->add(row);
   }
+  const auto& [stop_metric, stops_higher] = job_.stops_by();
+  const auto& [metric, higher] = job_.best_by();
+  record_.early_stop.metric = stop_metric;
+  record_.best.metric = metric;
   const EarlyStopConfig& stop = job_.config().eval.early_stop;
-  std::string metric = job_.config().checkpoint.best;
-  if (metric.empty()) metric = "loss";
-  record_.early_stop.observe(values.at(stop.metric), record_.step, higher(stop),
-                             stop.min_delta);
-  return record_.best.observe(values.at(metric), record_.step,
-                              higher_is_better(metric));
+  bool is_mark =
+      record_.early_stop.observe(values.at(stop_metric), record_.step,
+                                 stops_higher, stop.min_delta) &&
+      stop.patience > 0;
+  bool is_best = record_.best.observe(values.at(metric), record_.step, higher);
+  return is_best || is_mark;
 }
 
-std::optional<int64_t> MemberRun::best_step() const {
-  if (!record_.best.value) return std::nullopt;
-  return record_.best.step;
+BestReport MemberRun::best() const {
+  return {.metric = job_.has_eval() ? job_.best_by().metric : "",
+          .higher_is_better = job_.best_by().higher_is_better,
+          .value = record_.best.value,
+          .step = record_.best.step};
+}
+
+std::vector<int64_t> MemberRun::best_steps() const {
+  std::vector<int64_t> steps;
+  if (record_.best.value) steps.push_back(record_.best.step);
+  bool stops = job_.config().eval.early_stop.patience > 0;
+  if (stops && record_.early_stop.value) {
+    steps.push_back(record_.early_stop.step);
+  }
+  return steps;
 }
 
 double MemberRun::epoch() const {

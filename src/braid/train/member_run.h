@@ -54,8 +54,22 @@ class MemberRun {
   bool is_log_due() const;
   // Whether its metrics reach as far as the record; reads them.
   bool has_rows() const;
+  // Whether a run has begun in its folder, before this one opens its files.
+  bool has_begun() const;
   // Throws when the record cannot be of this job with these data.
   void check_record() const;
+
+  // What is to be said of a record that was read.
+  struct Note {
+    LogLevel level;
+    std::string text;
+  };
+  // Compares the job and the data with what the record says of them, and from
+  // now on the record says how they are. Throws std::invalid_argument with all
+  // keys that must not change, std::runtime_error for other data where the
+  // job refuses them. `sums` keeps what was read, by dataset.
+  using DataSums = std::map<const data::Dataset*, DataSum>;
+  std::vector<Note> review_record(DataSums& sums);
 
   // The clock of its numbers goes on from the record's.
   void start();
@@ -67,17 +81,41 @@ class MemberRun {
   // A line for its log; kept until there are files.
   void log(const std::string& text);
 
+  // Of a phase that ran.
   void add_loss(size_t phase, double loss);
+  // The mean loss of a phase since the last line of metrics.
+  std::optional<double> mean_loss(size_t phase) const;
+  // Whether so many steps in a row were skipped that nothing is learned any
+  // more: all of a log interval, ten at least; at the end half of the run.
+  bool is_stuck(size_t phase) const;
+  // Whether all steps since the newest checkpoint were skipped: there is
+  // nothing new to save.
+  bool has_learned_nothing_new() const;
+  // Steps that were skipped since the last line, in words; empty: none.
+  std::string skip_words() const;
   // The mean losses since the last line, with the present rates by phase.
   void log_losses(const std::vector<double>& rates);
-  // Takes note of an evaluation; whether it is the best so far.
-  bool observe(const std::map<std::string, double>& values);
-  std::optional<int64_t> best_step() const;
+  // Takes note of an evaluation; `raw` are the values of the weights
+  // themselves where those of averaged ones were evaluated. Whether it is the
+  // best so far, by what the job or what early stopping goes by.
+  using Values = std::map<std::string, double>;
+  bool observe(const Values& values, const Values& raw);
+  BestReport best() const;
+  // Steps whose checkpoints stay: the best, and that from which early stopping
+  // counts.
+  std::vector<int64_t> best_steps() const;
   double epoch() const;
   double elapsed() const;
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  void compare_config(std::vector<Note>& notes) const;
+  void compare_data(std::string_view what, const std::string& on_change,
+                    const DataSum& before, const DataSum& now,
+                    std::vector<Note>& notes) const;
+  void adapt_best();
+  int64_t num_runs(size_t phase, int64_t after) const;
 
   const Job& job_;
   std::string name_;

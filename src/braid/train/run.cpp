@@ -10,6 +10,14 @@
 #include "braid/train/run_words.h"
 
 namespace braid::train {
+namespace {
+
+// The sign of a NaN says nothing.
+std::string loss_text(double loss) {
+  return std::isnan(loss) ? "nan" : fmt::format("{}", loss);
+}
+
+}  // namespace
 
 Ending Run::run() {
   for (MemberRun* member : with_state(MemberState::kTraining)) member->start();
@@ -169,28 +177,49 @@ void Run::step() {
 }
 
 // With on_nan: skip the phase has left weights and their update's state as
-// they were.
+// they were; a line of the log sums these steps up.
 void Run::check_finite(MemberRun& member, size_t phase) {
   double loss = array_->loss(phase, member.member);
   int64_t step = member.record().step + 1;
   if (std::isfinite(loss)) return;
-  if (member.job().config().on_nan == "skip") {
-    say(member, LogLevel::kWarning,
-        fmt::format("step {}: the loss is {}, the step was skipped", step,
-                    loss));
-    return;
+  if (member.job().config().on_nan != "skip") {
+    return give_up(
+        member, fmt::format("the loss is {} at step {}", loss_text(loss), step),
+        "lower the learning rate, clip gradients, or set 'on_nan: skip'");
   }
+  if (!member.is_stuck(phase)) return;
+  give_up(
+      member,
+      fmt::format("the loss is {} at step {}, and all of the last {} steps "
+                  "were skipped",
+                  loss_text(loss), step, member.record().skips[phase].in_a_row),
+      "look for NaN in the data and in what the weights begin with");
+}
+
+// A run that does not end as it should: its last steps did not count.
+void Run::check_learned(MemberRun& member) {
+  for (size_t i = 0; i < member.record().skips.size(); ++i) {
+    if (!member.is_stuck(i)) continue;
+    return give_up(
+        member,
+        fmt::format("the last {} of {} steps were skipped: their loss is not "
+                    "finite",
+                    member.record().skips[i].in_a_row, member.record().step),
+        "look for NaN in the data and in what the weights begin with");
+  }
+}
+
+// One of several jobs fails, and the others go on without it.
+void Run::give_up(MemberRun& member, const std::string& text,
+                  std::string_view hint) {
   if (checkpoints_) checkpoints_->finish();
   if (member.files()) member.files()->checkpoints().finish();
-  std::string text = fmt::format(
-      "the loss is {} at step {}; {}", loss, step,
+  std::string words = fmt::format(
+      "{}; {}", text,
       member.saved_step > 0 ? fmt::format("step {} is saved", member.saved_step)
                             : "nothing was saved yet");
-  if (!is_alone_) return fail(member, text);
-  fail_world(
-      "[train] {}\n"
-      "HINT: lower the learning rate, clip gradients, or set 'on_nan: skip'",
-      text);
+  if (!is_alone_) return fail(member, words);
+  fail_world("[train] {}\nHINT: {}", words, hint);
 }
 
 // The others go on without it.
@@ -213,11 +242,16 @@ std::vector<double> Run::rates_of(const MemberRun& member) const {
 Run::Members Run::look_after() {
   Members training = with_state(MemberState::kTraining);
   for (MemberRun* member : training) {
-    if (member->is_log_due()) member->log_losses(rates_of(*member));
+    if (!member->is_log_due()) continue;
+    std::string skipped = member->skip_words();
+    if (!skipped.empty()) say(*member, LogLevel::kWarning, skipped);
+    member->log_losses(rates_of(*member));
   }
   Members due = evaluate();
   for (MemberRun* member : training) {
     bool ends = member->is_at_end();
+    if (ends) check_learned(*member);
+    if (member->state != MemberState::kTraining) continue;
     if (ends) {
       member->state = member->is_stopped_early() ? MemberState::kStoppedEarly
                                                  : MemberState::kDone;
@@ -226,11 +260,15 @@ Run::Members Run::look_after() {
                               member_state_name(member->state),
                               member->record().step));
     }
-    bool is_due = ends || member->is_checkpoint_due();
+    bool is_due = ends || (member->is_checkpoint_due() &&
+                           !member->has_learned_nothing_new());
     if (is_due && std::ranges::find(due, member) == due.end()) {
       due.push_back(member);
     }
   }
+  std::erase_if(due, [](const MemberRun* member) {
+    return member->state == MemberState::kFailed;
+  });
   return due;
 }
 
@@ -284,6 +322,30 @@ void Run::say(LogLevel level, const std::string& text) {
   if (options_.listener) options_.listener->on_message(level, text);
 }
 
+void Run::say_each(
+    LogLevel level,
+    const std::function<std::vector<std::string>(const MemberRun&)>& words) {
+  std::map<std::string, Members> speakers;
+  for (const auto& member : members_) {
+    for (const std::string& text : words(*member)) {
+      speakers[text].push_back(member.get());
+    }
+  }
+  for (const auto& [text, members] : speakers) {
+    for (MemberRun* member : members) member->log(text);
+    if (!options_.listener) continue;
+    std::string who;
+    if (members.size() < members_.size()) {
+      who = members[0]->name();
+      if (members.size() > 1) {
+        who += fmt::format(" and {} more", members.size() - 1);
+      }
+      who += ": ";
+    }
+    options_.listener->on_message(level, who + text);
+  }
+}
+
 void Run::say(MemberRun& member, LogLevel level, const std::string& text) {
   if (is_alone_) return say(level, text);
   member.log(text);
@@ -299,7 +361,7 @@ void Run::report() {
     MemberReport& row = report_->members[member->number];
     row.step = member->record().step;
     row.epoch = member->epoch();
-    row.loss = array_->loss(0, member->member);
+    row.loss = member->mean_loss(0).value_or(array_->loss(0, member->member));
     row.lr = array_->rate(0, member->member);
     ++report_->model_steps;
     report_->samples += member->rows;
@@ -318,8 +380,9 @@ void Run::report_step(MemberRun& member) const {
                     .memory_bytes = backend_->account().used_bytes()};
   for (size_t i = 0; i < job.model().phases().size(); ++i) {
     size_t network = job.model().phases()[i].network;
+    double last = array_->loss(i, member.member);
     report.networks.push_back({job.model().networks()[network].name,
-                               array_->loss(i, member.member),
+                               member.mean_loss(i).value_or(last),
                                array_->rate(i, member.member)});
   }
   options_.listener->on_step(report);
@@ -336,6 +399,8 @@ void Run::report_state(MemberRun& member) {
   row.epoch = member.epoch();
   row.epochs = member.job().num_epochs();
   row.evaluation = member.evaluation();
+  row.raw_evaluation = member.record().raw_evaluation;
+  row.best = member.best();
   report_->memory_bytes = backend_->account().used_bytes();
   int64_t limit = member.job().limit_bytes();
   report_->limit_bytes = limit == runtime::kNoLimit ? 0 : limit;

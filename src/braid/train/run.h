@@ -96,6 +96,7 @@ class Run {
   void create_folders();
   void restore_alone();
   void restore_array();
+  void review_records();
   void restore_own_folders();
   void read_array_record(const io::CheckpointDir& checkpoint);
   void make_array();
@@ -103,20 +104,24 @@ class Run {
   void enter_waiting();
   void say_what_is_ready();
   void say_what_was_checked(const Job& job);
+  void say_what_begins_anew();
   bool can_share_batches() const;
   // --- steps
   Members with_state(MemberState state) const;
   void step();
   void prepare_loader();
   void check_finite(MemberRun& member, size_t phase);
+  void check_learned(MemberRun& member);
+  void give_up(MemberRun& member, const std::string& text,
+               std::string_view hint);
   void fail(MemberRun& member, const std::string& text);
   void report();
   void report_step(MemberRun& member) const;
   void report_state(MemberRun& member);
   Members look_after();
   Members evaluate();
-  std::vector<std::map<std::string, double>> evaluate_on(
-      const Members& members);
+  void say_stopped(MemberRun& member);
+  std::vector<MemberRun::Values> evaluate_on(const Members& members);
   std::vector<double> rates_of(const MemberRun& member) const;
   // --- what is kept
   void save(const Members& due);
@@ -129,6 +134,10 @@ class Run {
   void finish();
   void say(LogLevel level, const std::string& text);
   void say(MemberRun& member, LogLevel level, const std::string& text);
+  // What several members have in common is said once; empty: nothing.
+  void say_each(
+      LogLevel level,
+      const std::function<std::vector<std::string>(const MemberRun&)>& words);
 
   RunOptions options_;
   bool is_alone_ = true;
@@ -149,6 +158,7 @@ class Run {
   std::map<std::pair<const data::Dataset*, int64_t>,
            std::unique_ptr<data::Loader>>
       eval_loaders_;  // by rows of a batch
+  MemberRun::DataSums data_sums_;
   ArrayReport own_report_;
   ArrayReport* report_ = nullptr;
   bool reads_data_ = false;  // what fails now leaves whole steps behind

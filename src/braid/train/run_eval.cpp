@@ -35,33 +35,48 @@ Run::Members Run::evaluate() {
     const Job& job = member->job();
     due[{job.data().eval.get(), job.eval_rows()}].push_back(member);
   }
-  Members best;
+  Members best, stopped;
   for (const auto& [data, members] : due) {
     io::TraceSpan span(trace_.get(), "eval", "eval", "evaluation");
+    bool has_averages = members[0]->job().config().ema.has_value();
+    std::vector<MemberRun::Values> raw(members.size());
+    if (has_averages) raw = evaluate_on(members);
+    std::optional<Averages> averages;
+    if (has_averages) averages.emplace(*array_);
     auto values = evaluate_on(members);
+    averages.reset();
     for (size_t i = 0; i < members.size(); ++i) {
       MemberRun& member = *members[i];
-      if (member.observe(values[i])) best.push_back(&member);
+      if (member.observe(values[i], raw[i])) best.push_back(&member);
+      if (member.is_stopped_early()) stopped.push_back(&member);
       report_state(member);
-      member.log(eval_words(member.record().step, member.evaluation()));
-      if (options_.listener && is_alone_) {
-        options_.listener->on_eval(member.record().step, member.evaluation());
-      }
-      if (!member.is_stopped_early()) continue;
-      say(member, LogLevel::kInfo,
-          fmt::format("stopped early: {} was best at step {}",
-                      member.job().config().eval.early_stop.metric,
-                      member.record().early_stop.step));
+      member.log(result_words(member.record()));
+      if (!options_.listener || !is_alone_) continue;
+      options_.listener->on_eval(member.record().step, member.evaluation(),
+                                 member.record().raw_evaluation);
     }
   }
   if (!due.empty() && !is_alone_ && options_.listener) {
     options_.listener->on_array(*report_);
   }
+  for (MemberRun* member : stopped) say_stopped(*member);
   return best;
 }
 
-std::vector<std::map<std::string, double>> Run::evaluate_on(
-    const Members& members) {
+// Where early stopping watches a metric of its own, the best is another.
+void Run::say_stopped(MemberRun& member) {
+  const Best &mark = member.record().early_stop, &best = member.record().best;
+  std::string text =
+      fmt::format("stopped early: {} was best at step {}", mark.metric,
+                  mark.metric == best.metric ? best.step : mark.step);
+  if (mark.metric != best.metric && best.value) {
+    text += fmt::format(", {} at step {}", best.metric, best.step);
+  }
+  say(member, LogLevel::kInfo, text);
+}
+
+// Values of the present weights.
+std::vector<MemberRun::Values> Run::evaluate_on(const Members& members) {
   const Job& job = members[0]->job();
   auto& loader = eval_loaders_[{job.data().eval.get(), job.eval_rows()}];
   if (!loader) {
@@ -80,7 +95,6 @@ std::vector<std::map<std::string, double>> Run::evaluate_on(
     reads_data_ = false;
     return batch;
   };
-  Averages averages(*array_);
   loader->seek({});
   while (const data::Batch* batch = next()) {
     const runtime::Executor& executor = array_->evaluate(*batch);
@@ -89,7 +103,7 @@ std::vector<std::map<std::string, double>> Run::evaluate_on(
       sums[i].add(executor, batch->rows, place);
     }
   }
-  std::vector<std::map<std::string, double>> values;
+  std::vector<MemberRun::Values> values;
   for (const MetricSums& sum : sums) values.push_back(sum.values());
   return values;
 }

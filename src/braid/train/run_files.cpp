@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "braid/base/error.h"
+#include "braid/io/checkpoint.h"
 #include "braid/io/directory_lock.h"
 #include "braid/train/job_file.h"
 
@@ -45,6 +46,8 @@ fs::path config_path(const fs::path& out) { return out / "config.yaml"; }
 
 fs::path metrics_path(const fs::path& out) { return out / "metrics.jsonl"; }
 
+fs::path log_path(const fs::path& out) { return out / "log.txt"; }
+
 fs::path checkpoints_path(const fs::path& out) { return out / "checkpoints"; }
 
 bool holds_run(const fs::path& out) {
@@ -52,8 +55,22 @@ bool holds_run(const fs::path& out) {
   return fs::exists(config_path(out), ignored);
 }
 
+bool holds_unsaved_run(const fs::path& out) {
+  return holds_run(out) && !io::holds_checkpoints(checkpoints_path(out));
+}
+
+void clear_unsaved_run(const fs::path& out) {
+  cut(out, 0);
+  std::error_code ignored;  // what stays is written anew, or is in nobody's way
+  io::remove_litter(checkpoints_path(out));
+  fs::remove(checkpoints_path(out), ignored);
+  fs::remove(metrics_path(out), ignored);
+  fs::remove(config_path(out), ignored);
+}
+
 void check_free(const fs::path& out) {
   auto lock = io::DirectoryLock::take_if_exists(out);
+  if (holds_unsaved_run(out)) return;
   if (holds_run(out)) {
     fail_usage(
         "[out] '{}' holds a run\n"
@@ -73,6 +90,7 @@ void create_run(const fs::path& out, const JobConfig& config) {
   bool is_new = !fs::exists(out, ignored);
   create_folder(out);
   io::DirectoryLock lock(out);
+  if (holds_run(out)) clear_unsaved_run(out);
   try {
     write_job(config_path(out), config);
   } catch (...) {
@@ -83,7 +101,7 @@ void create_run(const fs::path& out, const JobConfig& config) {
 
 RunFiles::RunFiles(const fs::path& out, const CheckpointConfig& config,
                    int64_t step, io::Trace* trace)
-    : log_(cut(out, step) / "log.txt"),
+    : log_(log_path(cut(out, step))),
       metrics_(metrics_path(out)),
       events_(out, step + 1),
       checkpoints_(checkpoints_path(out), config.keep, trace) {}

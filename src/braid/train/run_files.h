@@ -26,17 +26,26 @@ namespace braid::train {
 // Names within a run's directory.
 std::filesystem::path config_path(const std::filesystem::path& out);
 std::filesystem::path metrics_path(const std::filesystem::path& out);
+std::filesystem::path log_path(const std::filesystem::path& out);
 std::filesystem::path checkpoints_path(const std::filesystem::path& out);
 
 // Whether there is a run in the directory.
 bool holds_run(const std::filesystem::path& out);
 
-// Throws when a new run cannot have the directory: it holds a run or other
-// files. Changes nothing.
+// Whether there is a run that saved no checkpoint: it failed or was killed
+// before the first. A new run may have its directory.
+bool holds_unsaved_run(const std::filesystem::path& out);
+
+// Deletes what such a run wrote, but for its log and files of others.
+void clear_unsaved_run(const std::filesystem::path& out);
+
+// Throws when a new run cannot have the directory: it holds a run that saved
+// something, or other files. Changes nothing.
 void check_free(const std::filesystem::path& out);
 
-// Creates the directory of a new run with its config. Throws as check_free(),
-// or when it cannot be written; then nothing is left there.
+// Creates the directory of a new run with its config; a run that saved nothing
+// is replaced, but for its log. Throws as check_free(), or when it cannot be
+// written; then nothing is left there.
 void create_run(const std::filesystem::path& out, const JobConfig& config);
 
 // The files of a run that goes on after `step`: what came later is cut away.

@@ -13,11 +13,15 @@ using Json = nlohmann::json;
 Json best_json(const Best& best) {
   return {{"value", best.value ? Json(*best.value) : Json()},
           {"step", best.step},
-          {"worse", best.worse}};
+          {"worse", best.worse},
+          {"metric", best.metric}};
 }
 
 Best read_best(const Json& json) {
-  Best best{.value = {}, .step = json.at("step"), .worse = json.at("worse")};
+  Best best{.value = {},
+            .step = json.at("step"),
+            .worse = json.at("worse"),
+            .metric = json.value("metric", "")};
   if (!json.at("value").is_null()) best.value = json.at("value").get<double>();
   return best;
 }
@@ -68,6 +72,42 @@ io::Scalars read_scalars(const Json& list) {
   return scalars;
 }
 
+Json skips_json(const std::vector<Skips>& skips) {
+  Json list = Json::array();
+  for (const Skips& skip : skips) {
+    list.push_back({skip.in_a_row, skip.since_line});
+  }
+  return list;
+}
+
+std::vector<Skips> read_skips(const Json& list) {
+  std::vector<Skips> skips;
+  for (const Json& entry : list) skips.push_back({entry.at(0), entry.at(1)});
+  return skips;
+}
+
+Json data_json(const std::optional<DataSum>& sum) {
+  return sum ? sum_json(*sum) : Json();
+}
+
+std::optional<DataSum> read_data(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return read_sum(json);
+}
+
+// What records did not always have.
+void read_additions(const Json& json, RunRecord& record) {
+  auto read = [&](const char* key, auto& value, const auto& parse) {
+    if (json.contains(key)) value = parse(json.at(key));
+  };
+  read("raw_evaluation", record.raw_evaluation, read_scalars);
+  read("skips", record.skips, read_skips);
+  read("config", record.config,
+       [](const Json& text) { return text.get<std::string>(); });
+  read("train_data", record.train_data, read_data);
+  read("eval_data", record.eval_data, read_data);
+}
+
 }  // namespace
 
 bool Best::observe(double number, int64_t at_step, bool higher, double delta) {
@@ -91,20 +131,27 @@ Json record_json(const RunRecord& r) {
           {"best", best_json(r.best)},
           {"early_stop", best_json(r.early_stop)},
           {"last_eval", r.last_eval},
-          {"evaluation", scalars_json(r.evaluation)}};
+          {"evaluation", scalars_json(r.evaluation)},
+          {"raw_evaluation", scalars_json(r.raw_evaluation)},
+          {"skips", skips_json(r.skips)},
+          {"config", r.config},
+          {"train_data", data_json(r.train_data)},
+          {"eval_data", data_json(r.eval_data)}};
 }
 
 RunRecord read_record(const Json& json) {
   try {
-    return {.step = json.at("step"),
-            .position = {json.at("epoch"), json.at("sample")},
-            .time_s = json.at("time_s"),
-            .loss_sums = read_sums(json.at("loss_sums")),
-            .loss_counts = json.at("loss_counts"),
-            .best = read_best(json.at("best")),
-            .early_stop = read_best(json.at("early_stop")),
-            .last_eval = json.at("last_eval"),
-            .evaluation = read_scalars(json.at("evaluation"))};
+    RunRecord record{.step = json.at("step"),
+                     .position = {json.at("epoch"), json.at("sample")},
+                     .time_s = json.at("time_s"),
+                     .loss_sums = read_sums(json.at("loss_sums")),
+                     .loss_counts = json.at("loss_counts"),
+                     .best = read_best(json.at("best")),
+                     .early_stop = read_best(json.at("early_stop")),
+                     .last_eval = json.at("last_eval"),
+                     .evaluation = read_scalars(json.at("evaluation"))};
+    read_additions(json, record);
+    return record;
   } catch (const Json::exception& error) {
     fail_world("[resume] the record of the run cannot be read: {}",
                error.what());

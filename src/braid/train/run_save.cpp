@@ -23,7 +23,7 @@ void Run::save_alone() {
   member.files()->checkpoints().save(
       member.record().step,
       checkpoint_files(array_->state(), member.job().model().networks()),
-      record_json(member.record()), member.best_step());
+      record_json(member.record()), member.best_steps());
   member.saved_step = member.record().step;
   say(LogLevel::kDebug,
       fmt::format("checkpoint of step {}", member.record().step));
@@ -71,7 +71,7 @@ io::Publication Run::publication_of(MemberRun& member) const {
                               .step = member.record().step,
                               .meta = record_json(member.record()),
                               .keep = member.job().config().checkpoint.keep,
-                              .best = member.best_step()};
+                              .best = member.best_steps()};
   for (const std::string& name :
        checkpoint_file_names(member.job().model().networks())) {
     publication.files[name] = file_prefix(member) + name;

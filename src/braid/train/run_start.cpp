@@ -173,6 +173,8 @@ void Run::enter_waiting() {
 
 void Run::say_what_is_ready() {
   const Job& job = members_[0]->job();
+  say_each(LogLevel::kWarning,
+           [](const MemberRun& member) { return job_warnings(member.job()); });
   say(LogLevel::kInfo, data_words(job));
   say(LogLevel::kDebug, field_words(*job.data().train));
   say_what_was_checked(job);
@@ -192,6 +194,50 @@ void Run::say_what_is_ready() {
                   array_->programs().size(), compile_s_, job.threads()));
   say(LogLevel::kDebug, plan_words(array_->programs().plan()));
   say(LogLevel::kDebug, memory_words(array_->programs()));
+  say_each(LogLevel::kInfo,
+           [](const MemberRun& member) { return eval_words(member.job()); });
+}
+
+// Of those whose folders tell of a run, but hold nothing of it.
+void Run::say_what_begins_anew() {
+  Members anew;
+  for (const auto& member : members_) {
+    bool is_lost = member->record().step == 0 && member->has_begun() &&
+                   member->state != MemberState::kFailed;
+    if (is_lost) anew.push_back(member.get());
+  }
+  if (anew.empty()) return;
+  for (MemberRun* member : anew) {
+    member->log("no checkpoint was saved: the run begins anew");
+  }
+  if (!options_.listener) return;
+  options_.listener->on_message(
+      LogLevel::kInfo,
+      is_alone_ ? "no checkpoint was saved: the run begins anew"
+                : fmt::format(
+                      "no checkpoint was saved of {}: {}",
+                      anew.size() == 1 ? anew[0]->name()
+                                       : fmt::format("{} jobs", anew.size()),
+                      anew.size() == 1 ? "it begins anew" : "they begin anew"));
+}
+
+// Before anything of a checkpoint is used.
+void Run::review_records() {
+  if (options_.out.empty()) return;
+  std::map<const MemberRun*, std::vector<MemberRun::Note>> notes;
+  for (const auto& member : members_) {
+    notes[member.get()] = member->review_record(data_sums_);
+    member->check_record();
+  }
+  for (LogLevel level : {LogLevel::kWarning, LogLevel::kInfo}) {
+    say_each(level, [&](const MemberRun& member) {
+      std::vector<std::string> texts;
+      for (const MemberRun::Note& note : notes[&member]) {
+        if (note.level == level) texts.push_back(note.text);
+      }
+      return texts;
+    });
+  }
 }
 
 void Run::say_what_was_checked(const Job& job) {
@@ -214,12 +260,15 @@ void Run::restore_alone() {
   std::filesystem::path root = checkpoints_path(options_.out);
   io::NewestCheckpoint found = newest(root);
   if (found.checkpoint) {
-    restore_state(*found.checkpoint, array_->state(),
-                  member.job().model().networks());
     member.record() = read_record(found.checkpoint->meta());
     member.saved_step = member.record().step;
   }
-  member.check_record();
+  review_records();
+  say_what_begins_anew();
+  if (found.checkpoint) {
+    restore_state(*found.checkpoint, array_->state(),
+                  member.job().model().networks());
+  }
   member.start();
   io::remove_litter(root);
   bool is_over = member.is_at_end() && found.checkpoint;
@@ -227,7 +276,7 @@ void Run::restore_alone() {
     member.state = member.is_stopped_early() ? MemberState::kStoppedEarly
                                              : MemberState::kDone;
     io::keep_last(root, member.job().config().checkpoint.keep,
-                  member.best_step());
+                  member.best_steps());
   } else {
     member.open_files(trace_.get());
     say_what_is_ready();
@@ -252,12 +301,13 @@ void Run::restore_array() {
   }
   if (found.checkpoint) read_array_record(*found.checkpoint);
   restore_own_folders();
+  review_records();
+  say_what_begins_anew();
   for (const auto& member : members_) {
-    member->check_record();
     // Nothing will be published any more that would delete old ones.
     if (!member->is_at_end() || member->out().empty()) continue;
     io::keep_last(checkpoints_path(member->out()),
-                  member->job().config().checkpoint.keep, member->best_step());
+                  member->job().config().checkpoint.keep, member->best_steps());
   }
 }
 
@@ -308,7 +358,12 @@ void Run::restore_own_folders() {
     }
     const auto& own = found.checkpoint;
     if (!own) continue;
-    if (own->step <= member->record().step && member->has_rows()) continue;
+    // One that ended has no content in the array, and may train longer now.
+    bool goes_on = (member->state == MemberState::kDone ||
+                    member->state == MemberState::kStoppedEarly) &&
+                   !member->is_at_end();
+    bool is_known = own->step <= member->record().step && member->has_rows();
+    if (is_known && !goes_on) continue;
     member->record() = read_record(own->meta());
     member->saved_step = own->step;
     sources_[member.get()] = {*own, ""};

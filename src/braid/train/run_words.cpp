@@ -15,6 +15,28 @@ void append(std::string& list, const std::string& item) {
   list += list.empty() ? item : ", " + item;
 }
 
+std::string values_text(const io::Scalars& values) {
+  std::string text;
+  for (const auto& [name, value] : values) {
+    text += fmt::format("  {} {:.4g}", name, value);
+  }
+  return text;
+}
+
+std::string watched_text(const Watched& watched) {
+  return fmt::format("{} ({})", watched.metric,
+                     watched.higher_is_better ? "highest" : "lowest");
+}
+
+// A batch that was asked for and cannot be filled.
+void add_large_batch(std::vector<std::string>& warnings, std::string_view key,
+                     int64_t batch, const data::Dataset& data) {
+  if (batch <= data.size()) return;
+  warnings.push_back(fmt::format(
+      "{} is {}, and there are {} samples of {}: every batch has all of them",
+      key, batch, data.size(), data.name()));
+}
+
 }  // namespace
 
 int64_t num_parameters(const runtime::State& state) {
@@ -33,6 +55,35 @@ std::string data_words(const Job& job) {
     append(text, fmt::format("{} to evaluate", job.data().eval->size()));
   }
   return text;
+}
+
+std::vector<std::string> job_warnings(const Job& job) {
+  std::vector<std::string> warnings;
+  const JobConfig& config = job.config();
+  add_large_batch(warnings, "batch_size", config.batch_size, *job.data().train);
+  if (job.has_eval()) {
+    add_large_batch(warnings, "eval.batch_size",
+                    config.eval.batch_size.value_or(0), *job.data().eval);
+  } else if (config.phases.empty() && config.eval != EvalConfig()) {
+    warnings.push_back(
+        "nothing is evaluated: the job has 'eval', but no data for it; name "
+        "them as 'eval.data'");
+  }
+  return warnings;
+}
+
+std::vector<std::string> eval_words(const Job& job) {
+  if (!job.has_eval()) return {};
+  std::string text = "eval   best by " + watched_text(job.best_by());
+  if (job.config().eval.early_stop.patience > 0) {
+    append(text, job.stops_by() == job.best_by()
+                     ? "early stopping too"
+                     : "early stopping by " + watched_text(job.stops_by()));
+  }
+  if (job.config().ema) {
+    text += " · averaged weights (ema), raw ones beside them";
+  }
+  return {text};
 }
 
 std::string field_words(const data::Dataset& data) {
@@ -71,12 +122,12 @@ std::string plan_words(const plan::Plan& plan) {
                      plan.segments.size(), list, plan.depth);
 }
 
-std::string eval_words(int64_t step, const io::Scalars& values) {
-  std::string text = fmt::format("eval   step {}", step);
-  for (const auto& [name, value] : values) {
-    text += fmt::format("  {} {:.4g}", name, value);
-  }
-  return text;
+std::string result_words(const RunRecord& record) {
+  std::string text = fmt::format("eval   step {}{}", record.last_eval,
+                                 values_text(record.evaluation));
+  if (record.raw_evaluation.empty()) return text;
+  return fmt::format("{}  (averaged weights; raw:{})", text,
+                     values_text(record.raw_evaluation));
 }
 
 std::string peak_words(runtime::Backend& backend) {

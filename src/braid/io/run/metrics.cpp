@@ -58,6 +58,10 @@ std::string metrics_line(const MetricsRow& row) {
       R"({{"step":{},"epoch":{},"time_s":{},"split":{})", row.step,
       number_text(row.epoch), number_text(row.time_s), quote(row.split));
   std::set<std::string> names = {"step", "epoch", "time_s", "split"};
+  if (!row.weights.empty()) {
+    line += fmt::format(R"(,"weights":{})", quote(row.weights));
+    names.insert("weights");
+  }
   for (const auto& [name, value] : row.values) {
     if (!names.insert(name).second) {
       fail_usage("[metrics] the name '{}' is used twice or reserved", name);

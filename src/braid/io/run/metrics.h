@@ -3,7 +3,8 @@
 //   {"step":40,"epoch":0.5,"time_s":3.2,"split":"train","loss":1.25,"lr":0.1}
 //
 // `epoch` counts epochs done, with a fraction; `time_s` the seconds of training
-// so far. A number that is not finite is null, since JSON has none of these.
+// so far. Where averaged weights are evaluated, `weights` says so. A number
+// that is not finite is null, since JSON has none of these.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,9 @@ struct MetricsRow {
   int64_t step = 0;
   double epoch = 0;
   double time_s = 0;
-  std::string split = "train";  // or "eval"
+  std::string split = "train";  // "eval", "eval_raw"
   Scalars values;               // names differ from each other and the above
+  std::string weights = {};     // that were evaluated; empty: the only ones
 };
 
 // The line with its end. Throws when a name is taken or not UTF-8.
