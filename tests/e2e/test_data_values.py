@@ -103,7 +103,7 @@ def test_numbers_that_are_not_finite_may_be_allowed(folder):
     changed(folder, "x", 29, np.nan)
     data = npy("x", "y")
     job = write_job(folder, data=data | {"allow_nan": True}, on_nan="skip")
-    assert "all 37 samples were looked at" in run_braid("validate", job).stdout
+    assert "looked at" not in run_braid("validate", job).stdout  # labels are known
     job = write_job(folder, data=data, on_nan="skip", eval={"data": data | {"allow_nan": True}})
     done = run_braid("validate", job)
     assert "not finite, and passed over: field 'x': row 29" in done.stdout

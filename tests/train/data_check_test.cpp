@@ -134,7 +134,7 @@ TEST(DataCheck, TheLimitsAreKeptAndSaid) {
 
 TEST(DataCheck, WhatIsKnownIsNotReadAgain) {
   ListedData known(kFine, {0, 1, 0}, 2, true);
-  EXPECT_EQ(checked_text(check(known)), "all 3 samples");
+  EXPECT_EQ(check(known).samples, 0);
   EXPECT_EQ(known.reads, 0);
   ListedData more(kFine, {0, 1, 2}, 3, true);  // than the model has
   EXPECT_THROW(check(more), std::runtime_error);

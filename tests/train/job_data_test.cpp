@@ -155,6 +155,16 @@ TEST(JobData, FieldsFeedArgumentsOfTheirNameOrOfAnother) {
   EXPECT_EQ(types.at("y").dtype, DType::kInt64);
 }
 
+TEST(JobData, AMisspeltKeyIsNotTakenForAnOption) {
+  JobConfig config = job(glyphs());
+  config.data.options.push_back({"allow_nam", "true"});
+  expect_contains(
+      usage_error(config),
+      "unknown option 'allow_nam'\nHINT: did you mean 'allow_nan'?");
+  config.data.options.back().name = "clases";
+  expect_contains(usage_error(config), "did you mean 'classes'?");
+}
+
 TEST(JobData, AnUnknownFieldIsAnError) {
   JobConfig config = job(glyphs());
   config.inputs = {{"z", "image"}};

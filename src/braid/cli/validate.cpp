@@ -43,6 +43,7 @@ void print_job(const train::Job& job, const train::Programs& programs) {
 }
 
 void print_check(std::string_view title, const train::DataCheck& check) {
+  if (check.samples == 0) return;
   fmt::print("{:<7}{} were looked at\n", title, checked_text(check));
   if (!check.note.empty()) {
     fmt::print("       not finite, and passed over: {}\n", check.note);

@@ -91,7 +91,7 @@ class Check {
   }
 
   DataCheck run(const CheckLimits& limits) {
-    DataCheck check{dataset_.size(), dataset_.size()};
+    DataCheck check{0, dataset_.size()};
     if (looked_.empty()) return check;
     check.samples = num_samples(limits);
     for (int64_t i = 0; i < check.samples; ++i) look_at(i);
