@@ -102,8 +102,8 @@ int run_export(const ExportOptions& o) {
   fs::path to = choose_target(o, name);
   io::write_safetensors(to, file.tensors());
   file.check();
-  fmt::print("done   step {}, {} tensors  {}\n", checkpoint.step,
-             file.tensors().size(), to.string());
+  print("done   step {}, {} tensors  {}\n", checkpoint.step,
+        file.tensors().size(), to.string());
   return kOk;
 }
 

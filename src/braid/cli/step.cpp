@@ -86,9 +86,9 @@ void print_start(const StepJob& job, const train::Trainer& trainer,
                  int64_t first_step) {
   std::string limit =
       job.has_limit() ? fmt::format(" of {}", bytes_text(job.limit_bytes)) : "";
-  fmt::print("plan  {} · {}{} on {}\n", plan_text(trainer.plan()),
-             bytes_text(trainer.program().peak_bytes()), limit, job.device);
-  if (first_step > 0) fmt::print("going on after step {}\n", first_step);
+  print("plan  {} · {}{} on {}\n", plan_text(trainer.plan()),
+        bytes_text(trainer.program().peak_bytes()), limit, job.device);
+  if (first_step > 0) print("going on after step {}\n", first_step);
   std::fflush(stdout);
 }
 
@@ -122,7 +122,7 @@ int run_step(const StepOptions& options) {
   StepRun run(job, trainer, *backend, out, resumed);
   print_start(job, trainer, run.steps_done());
   if (!run.run()) return report_stop(run, job);
-  fmt::print("done  {}\n", out.path().string());
+  print("done  {}\n", out.path().string());
   return kOk;
 }
 

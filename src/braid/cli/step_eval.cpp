@@ -4,6 +4,7 @@
 
 #include "braid/cli/inputs.h"
 #include "braid/cli/out_dir.h"
+#include "braid/cli/output.h"
 #include "braid/cli/verb.h"
 #include "braid/runtime/forward_run.h"
 #include "braid/train/model_file.h"
@@ -41,8 +42,8 @@ int run_eval(const runtime::Machine& machine, const StepOptions& o) {
   out.create();
   nlohmann::json losses = run.executor().losses();
   io::write_file_atomically(out.path() / "losses.json", losses.dump() + "\n");
-  fmt::print("loss  {}\ndone  {}\n", run.executor().losses().at(0),
-             out.path().string());
+  print("loss  {}\ndone  {}\n", run.executor().losses().at(0),
+        out.path().string());
   return kOk;
 }
 
