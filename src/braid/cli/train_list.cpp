@@ -139,8 +139,8 @@ int train_list(train::JobList list, const TrainListOptions& o) {
   planning.reset();
   train::create_job_folder(o.out, folder);
   if (is_taken_again && !o.log.quiet) {
-    fmt::print("no checkpoint was saved of the jobs in '{}': they begin anew\n",
-               o.out);
+    print("no checkpoint was saved of the jobs in '{}': they begin anew\n",
+          o.out);
   }
   return run_list(*machine, o, std::move(profile));
 }
