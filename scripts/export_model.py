@@ -17,14 +17,13 @@ a message with the line of the source and what to write instead.
 import argparse
 import ast
 import contextlib
-import importlib
 import inspect
-import os
 import re
 import sys
 
 import torch
 from exporting import ExportError, export
+from exporting.imports import find_object, users_error
 
 EXAMPLES = """\
 inputs are NAME:TYPE[SIZES], whole numbers with their bound:
@@ -89,28 +88,20 @@ def parse_value(text):
     return name, value
 
 
-def find_object(dotted):
-    """The object behind 'package.module.Class', the folder of the user included."""
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    parts = dotted.split(".")
-    for cut in range(len(parts), 0, -1):
-        prefix = ".".join(parts[:cut])
+def call(dotted, maker, values):
+    """What a class or a function makes; an error inside it is shown as its own."""
+    known = "takes nothing"
+    with contextlib.suppress(ValueError, TypeError):  # written in C
+        signature = inspect.signature(maker)
+        known = f"takes {', '.join(signature.parameters)}" if signature.parameters else known
         try:
-            found = importlib.import_module(prefix)
-        except ModuleNotFoundError as error:
-            # Something that the module itself imports may be what is missing.
-            if error.name and not (prefix + ".").startswith(error.name + "."):
-                raise ExportError(f"{prefix} needs '{error.name}', which is missing") from error
-            continue
-        for name in parts[cut:]:
-            if not hasattr(found, name):
-                raise ExportError(f"'{prefix}' has no '{name}'")
-            found = getattr(found, name)
-        return found
-    raise ExportError(
-        f"no module '{parts[0]}'\nHINT: run where it can be imported, or set PYTHONPATH"
-    )
+            signature.bind(**values)
+        except TypeError as error:
+            raise ExportError(f"{dotted}: {error}\nHINT: --set {known}") from error
+    try:
+        return maker(**values)
+    except (Exception, SystemExit) as error:
+        raise users_error(f"making {dotted} fails", error) from error
 
 
 def make_module(dotted, values):
@@ -119,11 +110,7 @@ def make_module(dotted, values):
     if not isinstance(found, torch.nn.Module):
         if not callable(found):
             raise ExportError(f"'{dotted}' is neither a module nor something that makes one")
-        try:
-            found = found(**values)
-        except TypeError as error:
-            known = ", ".join(inspect.signature(found).parameters)
-            raise ExportError(f"{dotted}: {error}\nHINT: --set takes {known}") from error
+        found = call(dotted, found, values)
     elif values:
         raise ExportError(f"--set: '{dotted}' is a ready module and takes no values")
     if not isinstance(found, torch.nn.Module):
@@ -185,17 +172,22 @@ def read_arguments(arguments):
 
 def run(options):
     torch.manual_seed(options.seed)
-    module = make_module(options.module, dict(parse_value(text) for text in options.set))
+    dtype = DTYPES[options.dtype] if options.dtype else torch.float32
+
+    def make():
+        module = make_module(options.module, dict(parse_value(text) for text in options.set))
+        return module.to(dtype) if options.dtype else module
+
+    module = make()
+    is_fresh = not isinstance(find_object(options.module), torch.nn.Module)
     if options.state:
         load_state(module, options.state)
-    dtype = DTYPES[options.dtype] if options.dtype else torch.float32
-    if options.dtype:
-        module.to(dtype)
     generator = torch.Generator().manual_seed(options.seed)
     inputs = dict(parse_input(text, dtype, generator) for text in options.inputs)
     return export(
         module, inputs, options.out, dynamic=options.dynamic, loss=options.loss,
         target=options.target, output=options.output, check_gradients=options.check_gradients,
+        make=make if is_fresh and not options.state else None,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import contextlib
 import torch
 
 from .error import ExportError
-from .workarounds import quiet
+from .workarounds import cloned, quiet
 
 LIMITS = {torch.float64: 1e-9, torch.float32: 1e-4}
 
@@ -61,7 +61,7 @@ def with_tied_summed(module, found):
 
 def gradient_differences(module, program, inputs):
     """Lines about each gradient of the exported program that is not eager's."""
-    inputs = {name: tensor.clone() for name, tensor in inputs.items()}
+    inputs = cloned(inputs)
     with quiet(), kept(program.state_dict, program.constants):
         there = program.module()
         got_loss, got = gradients(there, dict(there.named_parameters()), inputs)

@@ -4,12 +4,14 @@ from dataclasses import dataclass, field
 
 import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils._pytree import tree_map
 
+from . import initialisers
 from .error import ExportError
 from .gradients import kept, require_same_gradients
 from .loss import with_loss
 from .refusal import refusal
-from .workarounds import quiet, replaced_forward, workarounds
+from .workarounds import cloned, quiet, replaced_forward, workarounds
 
 
 @dataclass
@@ -21,14 +23,17 @@ class Exported:
 
 
 def export(module, inputs, path=None, *, dynamic=(), loss=None, target=None, output=None,
-           check_gradients=False):  # fmt: skip
+           check_gradients=False, make=None):  # fmt: skip
     """Exports `module` in train mode and, with a path, saves it.
 
     A module already in train mode keeps the parts that are in eval mode.
 
-    inputs: tensors by argument name of forward. dynamic: dimensions whose size
-    may change. loss, target, output: a function of torch.nn.functional of the
-    module's output and that input. check_gradients: compares with eager.
+    inputs: tensors, or dicts and lists of them, by argument name of forward.
+    dynamic: dimensions whose size may change. loss, target, output: a function
+    of torch.nn.functional of the module's output and that input.
+    check_gradients: compares with eager.
+    make: builds another such module by torch's present seed; what it draws is
+    recorded, so that training with other seeds draws weights of its own.
     The module itself is left as it was. Raises ExportError.
     """
     if target is not None and target not in inputs:
@@ -47,13 +52,14 @@ def export(module, inputs, path=None, *, dynamic=(), loss=None, target=None, out
             part.training = training
     notes += data_sized(program)
     if path is not None:
+        extra = {} if make is None else {initialisers.FILE_NAME: initialisers.record(module, make)}
         with quiet():
-            torch.export.save(program, str(path))
+            torch.export.save(program, str(path), extra_files=extra)
     return Exported(program, notes)
 
 
 def exported_program(module, inputs, dynamic):
-    kwargs = {name: tensor.clone() for name, tensor in inputs.items()}
+    kwargs = cloned(inputs)
     shapes = dynamic_shapes(inputs, dynamic)
     try:
         with quiet():
@@ -70,7 +76,7 @@ def failure_of(module, inputs):
     """The error of the module itself with these inputs, if it has one."""
     try:
         with quiet(), torch.no_grad(), kept(dict(module.named_buffers())):
-            module(**{name: tensor.clone() for name, tensor in inputs.items()})
+            module(**cloned(inputs))
     except Exception as error:
         return error
     return None
@@ -88,9 +94,7 @@ def dynamic_shapes(inputs, dynamic):
     def of(size, dim):
         return named.setdefault((dim, size), torch.export.Dim(f"size{len(named)}"))
 
-    return {
-        name: {d: of(t.shape[d], d) for d in dynamic if d < t.dim()} for name, t in inputs.items()
-    }
+    return tree_map(lambda t: {d: of(t.shape[d], d) for d in dynamic if d < t.dim()}, inputs)
 
 
 def data_sized(program):

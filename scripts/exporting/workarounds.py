@@ -8,6 +8,7 @@ import warnings
 import torch
 from torch.distributions import Distribution
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_map
 from torch.utils.checkpoint import CheckpointFunction
 
 
@@ -86,6 +87,11 @@ def replaced_forward(module, function, names):
         yield
     finally:
         del module.forward
+
+
+def cloned(inputs):
+    """Copies of all tensors in dicts and lists."""
+    return tree_map(lambda tensor: tensor.clone(), inputs)
 
 
 @contextlib.contextmanager

@@ -35,6 +35,25 @@ TEST(Init, TextGoesThereAndBack) {
   }
 }
 
+// Numbers that nothing can be drawn by.
+TEST(Init, ValuesThatMeanNothingAreRefused) {
+  EXPECT_EQ(problem_of("normal(std=-1)"),
+            "[init] normal(mean=0,std=-1) needs std >= 0");
+  EXPECT_EQ(problem_of("uniform(low=1,high=0)"),
+            "[init] uniform(low=1,high=0) needs low <= high");
+  EXPECT_EQ(problem_of("trunc_normal(std=0)"),
+            "[init] trunc_normal(mean=0,std=0,a=-2,b=2) needs a <= b and "
+            "std > 0");
+  EXPECT_EQ(problem_of("xavier_normal(gain=-1)"),
+            "[init] xavier_normal(gain=-1) needs gain >= 0");
+  EXPECT_EQ(problem_of("normal(std=inf)"),
+            "[init] normal(mean=0,std=inf) needs finite numbers");
+  for (const char* fine : {"normal(std=0)", "uniform(low=2,high=2)",
+                           "constant(value=inf)", "orthogonal(gain=-1)"}) {
+    EXPECT_EQ(problem_of(fine), "") << fine;
+  }
+}
+
 TEST(Init, MistakesNameTheNearest) {
   EXPECT_EQ(problem_of("xavier_unifrom"),
             "[init] unknown initialiser 'xavier_unifrom'\n"

@@ -22,6 +22,7 @@ slot "t" f64[2] parameter trunc_normal(0.0, 1.0, -2.0, inf)
 slot "k" f32[5, 3] parameter kaiming_uniform(0.5, 1.0)
 slot "q" f32[5, 3] parameter orthogonal(2.0)
 slot "d" f32[5, 3, 3] parameter dirac()
+slot "constant/1" i16[2] constant constant(0.0) content="0100ff7f"
 input %0 "x" f32[4, 3]
 input %1 "mask" bool[4] strides[2] offset=1
 %2: f32[5, 3] = read "fc.weight" @"fc"
@@ -77,6 +78,23 @@ TEST_F(TextTest, SlotsComeBackWhole) {
                     .members = 3});
   }
   EXPECT_EQ(again(graph).slots(), graph.slots());
+}
+
+TEST_F(TextTest, ContentsComeBackWholeOrAreRefused) {
+  auto bytes_of = [](size_t count) {
+    return std::make_shared<const std::vector<std::byte>>(count, std::byte{7});
+  };
+  Graph graph(rules_);
+  graph.add_slot({.name = "c",
+                  .dtype = DType::kUInt8,
+                  .shape = {4096},
+                  .role = Role::kConstant,
+                  .content = {bytes_of(4096)}});
+  EXPECT_EQ(again(graph).slots(), graph.slots());
+  graph.slot(0).shape = {4097};
+  graph.slot(0).content = {bytes_of(4097)};
+  EXPECT_NE(problem_of(print_graph(graph)).find("too large for a text"),
+            std::string::npos);
 }
 
 TEST_F(TextTest, NodesComeBackWhole) {
@@ -339,6 +357,12 @@ const Hostile kHostile[] = {
      "impossible shape"},
     {"slot \"v\" f32[4] buffer constant(0.0) members=4611686018427387904",
      "impossible number of members"},
+    {"slot \"v\" i8[2] constant constant(0.0) content=\"00\"",
+     "its content has 1 bytes, expected 2"},
+    {"slot \"v\" i8[1] constant constant(0.0) content=\"0g\"",
+     "expected bytes"},
+    {"slot \"v\" i8[1] constant constant(0.0) content=\"0\"", "expected bytes"},
+    {"slot \"v\" i8[1] buffer constant(0.0) content=\"00\"", "only constants"},
     {"slot v f32[] buffer constant(0.0)", "expected a name in quotes"},
     {"input %0 \"z\" f32[2]", "value %0 is there already"},
     {"input %2 \"x\" f32[2]", "already an input \"x\""},

@@ -1,7 +1,11 @@
 #include "braid/io/file.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -147,6 +151,135 @@ TEST(WriteFile, explains_a_missing_parent_and_a_directory_in_the_way) {
   EXPECT_THROW(write_file_atomically(scratch.path() / "dir", "x"),
                std::runtime_error);
   EXPECT_EQ(num_entries(scratch.path()), 1u);
+}
+
+TEST(WriteFile, replaces_what_a_link_leads_to) {
+  ScratchDirectory scratch;
+  fs::path path = scratch.path() / "file";
+  write_text(path, "old");
+  fs::create_directory(scratch.path() / "links");
+  fs::create_symlink("../file", scratch.path() / "links/one");
+  fs::create_symlink("one", scratch.path() / "links/two");
+  write_file_atomically(scratch.path() / "links/two", "new");
+  EXPECT_EQ(read_text(path), "new");
+  EXPECT_TRUE(fs::is_symlink(scratch.path() / "links/two"));
+  EXPECT_EQ(num_entries(scratch.path() / "links"), 2u);
+}
+
+TEST(WriteFile, creates_what_a_link_leads_to) {
+  ScratchDirectory scratch;
+  fs::create_symlink("new", scratch.path() / "link");
+  write_file_atomically(scratch.path() / "link", "x");
+  EXPECT_TRUE(fs::is_symlink(scratch.path() / "link"));
+  EXPECT_EQ(read_text(scratch.path() / "new"), "x");
+}
+
+TEST(WriteFile, refuses_links_in_a_circle) {
+  ScratchDirectory scratch;
+  fs::create_symlink("b", scratch.path() / "a");
+  fs::create_symlink("a", scratch.path() / "b");
+  expect_contains(error_of<std::runtime_error>([&] {
+                    write_file_atomically(scratch.path() / "a", "x");
+                  }),
+                  "Too many levels of symbolic links");
+}
+
+// Root may write them, and would not notice.
+TEST(WriteFile, refuses_a_file_that_is_read_only) {
+  ScratchDirectory scratch;
+  fs::path path = scratch.path() / "a";
+  write_text(path, "old");
+  fs::permissions(path, fs::perms::owner_read);
+  std::string text =
+      error_of<std::runtime_error>([&] { write_file_atomically(path, "new"); });
+  expect_contains(text, "'" + path.string() + "' is read-only\nHINT: ");
+  EXPECT_EQ(read_text(path), "old");
+}
+
+TEST(WriteFile, writes_into_what_is_no_regular_file) {
+  ScratchDirectory scratch;
+  fs::path path = scratch.path() / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0666), 0);
+  std::string got;
+  std::thread reader([&] { got = read_text(path); });
+  write_file_atomically(path, "through");
+  reader.join();
+  EXPECT_EQ(got, "through");
+  EXPECT_TRUE(fs::is_fifo(path));
+  EXPECT_EQ(num_entries(scratch.path()), 1u);
+}
+
+// 1 to `bytes`, as a file that is mapped.
+MappedFile numbered_file(const fs::path& path, size_t bytes) {
+  std::string text(bytes, '\0');
+  for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>(i % 251 + 1);
+  write_text(path, text);
+  return MappedFile(path);
+}
+
+TEST(MappedFile, survives_the_loss_of_its_end) {
+  ScratchDirectory scratch;
+  fs::path path = scratch.path() / "data";
+  MappedFile file = numbered_file(path, 1'000'000);
+  file.check();
+  fs::resize_file(path, 5000);
+  EXPECT_EQ(file.bytes()[4000], std::byte{4000 % 251 + 1});
+  EXPECT_EQ(file.bytes()[999'999], std::byte{0});
+  std::string text = error_of<std::runtime_error>([&] { file.check(); });
+  expect_contains(text, "'" + path.string() + "' became shorter");
+  expect_contains(text, "5000 bytes, 1000000 when it was opened");
+  expect_contains(text, "HINT: ");
+}
+
+// The last page is there, so that no fault tells.
+TEST(MappedFile, notices_the_loss_of_a_few_bytes) {
+  ScratchDirectory scratch;
+  MappedFile file = numbered_file(scratch.path() / "data", 10'000);
+  fs::resize_file(scratch.path() / "data", 9'990);
+  EXPECT_THROW(file.check(), std::runtime_error);
+}
+
+// Who writes a file anew cuts it first.
+TEST(MappedFile, remembers_a_loss_that_was_made_good) {
+  ScratchDirectory scratch;
+  fs::path path = scratch.path() / "data";
+  MappedFile file = numbered_file(path, 100'000);
+  fs::resize_file(path, 0);
+  EXPECT_EQ(file.bytes()[50'000], std::byte{0});
+  fs::resize_file(path, 100'000);
+  expect_contains(error_of<std::runtime_error>([&] { file.check(); }),
+                  "could not be read");
+}
+
+TEST(MappedFile, stays_when_its_name_gets_another_file) {
+  ScratchDirectory scratch;
+  fs::path path = scratch.path() / "data";
+  MappedFile file = numbered_file(path, 10'000);
+  write_file_atomically(path, "short");
+  file.check();
+  EXPECT_EQ(file.bytes()[9'999], std::byte{9'999 % 251 + 1});
+  fs::remove(path);
+  file.check();
+}
+
+TEST(MappedFile, a_fault_elsewhere_ends_the_process_as_before) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  ScratchDirectory scratch;
+  MappedFile guarded = numbered_file(scratch.path() / "guarded", 10'000);
+  fs::path path = scratch.path() / "other";
+  write_text(path, std::string(10'000, 'x'));
+  int file = ::open(path.c_str(), O_RDONLY);
+  void* data = ::mmap(nullptr, 10'000, PROT_READ, MAP_PRIVATE, file, 0);
+  ASSERT_NE(data, MAP_FAILED);
+  fs::resize_file(path, 0);
+  EXPECT_EXIT(
+      {
+        volatile char c = static_cast<const char*>(data)[9'000];
+        static_cast<void>(c);
+      },
+      testing::KilledBySignal(SIGBUS), "");
+  ::munmap(data, 10'000);
+  ::close(file);
 }
 
 TEST(SyncDirectory, works_and_explains_failure) {

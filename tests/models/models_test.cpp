@@ -175,6 +175,18 @@ TEST(Models, SlotsAreNamedAsInPyTorch) {
                     {"head.weight"}}));
 }
 
+TEST(Models, ASizeIsGivenOnce) {
+  for (const char* text :
+       {"mlp(hidden=8,hidden=16)", "mlp(hidden=8, hidden =8)"}) {
+    try {
+      build_model(standard_ops(), text);
+      ADD_FAILURE() << text;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_STREQ(error.what(), "[model] mlp has the size 'hidden' twice");
+    }
+  }
+}
+
 TEST(Models, SizesReachTheSlots) {
   Graph graph = build("transformer(vocab=11,width=12,heads=3,length=5)");
   auto shape = [&](const char* name) {

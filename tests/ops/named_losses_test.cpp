@@ -114,11 +114,29 @@ TEST(NamedLosses, FloatTargetsGetTheTypeOfTheOutput) {
   EXPECT_NE(text.find("f64[4, 3] = to(%1)"), std::string::npos) << text;
 }
 
+// A model of one output gives [N, 1], a table's column is [N]. Nothing is
+// broadcast: PyTorch would compare each with each.
+TEST(NamedLosses, ALastDimensionOfOneCountsForNothing) {
+  auto flat = [](Var y, Var t) { return mse_loss(reshape(y, {3}), t); };
+  EXPECT_EQ(named("mse", f32({3, 1}), f32({3})),
+            graph_text(f32({3, 1}), f32({3}), flat));
+  auto flat_target = [](Var y, Var t) { return l1_loss(y, reshape(t, {3})); };
+  EXPECT_EQ(named("l1", f32({3}), f32({3, 1})),
+            graph_text(f32({3}), f32({3, 1}), flat_target));
+  auto plain = [](Var y, Var t) { return mse_loss(y, t); };
+  EXPECT_EQ(named("mse", f32({3, 1}), f32({3, 1})),
+            graph_text(f32({3, 1}), f32({3, 1}), plain));
+}
+
 TEST(NamedLosses, ShapesThatDoNotFitAreErrors) {
   EXPECT_EQ(problem_of([] {
-              named("mse", f32({2, 1}), f32({2}));
+              named("mse", f32({2, 1}), f32({3}));
             }),
-            "[loss] mse compares [2, 1] with [2]");
+            "[loss] mse compares [2, 1] with [3]");
+  EXPECT_EQ(problem_of([] {
+              named("mse", f32({2, 2}), f32({2}));
+            }),
+            "[loss] mse compares [2, 2] with [2]");
   EXPECT_EQ(problem_of([] { named("bce", f32({2}), f32({3})); }),
             "[loss] bce compares [2] with [3]");
   EXPECT_NE(problem_of([] {

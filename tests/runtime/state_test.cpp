@@ -178,6 +178,16 @@ TEST_F(StateTest, SlotsLieWhereThePlanSays) {
   EXPECT_EQ(backend_.account().used_bytes(), 0);
 }
 
+TEST_F(StateTest, AConstantBeginsWithItsContent) {
+  Slot constant = slot("c", {2}, Init::constant(9));
+  constant.role = Role::kConstant;
+  constant.content = {
+      std::make_shared<const std::vector<std::byte>>(bytes_of({3, 4}))};
+  State state = make({constant}, {true, false});
+  state.initialise(std::vector<int64_t>{5});
+  EXPECT_EQ(floats(state.read(0)), (std::vector<float>{3, 4}));
+}
+
 TEST_F(StateTest, AStateThatDoesNotFitLeavesNothingBehind) {
   CpuBackend small(no_kernels(), {.limit_bytes = 100});
   std::vector<Slot> slots{slot("a", {2}, {}), slot("b", {2}, {})};

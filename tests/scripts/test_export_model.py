@@ -121,6 +121,9 @@ def test_dynamic_batch_takes_other_sizes(nets, tmp_path):
     [
         (["nowhere.Net"], "no module 'nowhere'"),
         (["some_nets.Nett"], "has no 'Nett'"),
+        (["some_nets.Nett"], "HINT: did you mean 'Net'?"),
+        (["some_nets.py"], "'some_nets' has no 'py'"),
+        (["./some_nets.py"], "HINT: nets.Net is the class Net in nets.py"),
         (["some_nets.number"], "neither a module"),
         (["some_nets.Net"], "--set takes hidden, classes, name"),
         (["some_nets.ready", "--set", "a=1"], "takes no values"),
@@ -432,3 +435,44 @@ def test_nothing_is_written_when_the_gradients_differ(tmp_path):
 def test_check_passes_with_dropout_and_changing_buffers():
     module = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.BatchNorm1d(8), nn.Linear(8, 1))
     export(module, {"input": torch.randn(6, 4)}, check_gradients=True)
+
+
+# What a module's own file does wrong when it is imported, what is said of it,
+# and the line that is shown.
+BROKEN_MODULES = {
+    "missing package": ("import torch\nimport no_such_package\n", "no_such_package", 2),
+    "missing name": ("from torch import nn, no_such_name\n", "cannot import name", 1),
+    "no name given": ("raise ModuleNotFoundError('by hand')\n", "by hand", 1),
+    "any error": ("x = 1\n\ny = {}['key']\n", "KeyError: 'key'", 3),
+    "syntax": ("x = 1\ndef f(:\n", "SyntaxError", 2),
+    "exit": ("import sys\nsys.exit(3)\n", "SystemExit: 3", 2),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_MODULES)
+@pytest.mark.parametrize("through", [False, True], ids=["itself", "what it imports"])
+def test_errors_of_a_modules_own_import_are_shown(nets, tmp_path, capsys, name, through):
+    text, said, line = BROKEN_MODULES[name]
+    (tmp_path / "broken_nets.py").write_text(text)
+    (tmp_path / "outer_nets.py").write_text("\nfrom broken_nets import Net\n")
+    module = "outer_nets" if through else "broken_nets"
+    assert run(f"{module}.Net", *INPUTS, "--out", tmp_path / "a.pt2") == 2
+    shown = capsys.readouterr().err
+    assert f"[export_model] importing '{module}' fails" in shown
+    assert said in shown
+    assert f"{tmp_path / 'broken_nets.py'}:{line}: " in shown
+    assert (f"{tmp_path / 'outer_nets.py'}:2: from broken_nets import Net" in shown) == through
+    assert "importlib" not in shown and "Traceback" not in shown
+
+
+def test_errors_of_a_constructor_are_its_own(nets, tmp_path, capsys):
+    text = "from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self, size=4):\n"
+    text += "        super().__init__()\n        self.fc = nn.Linear(size, 'three')\n"
+    (tmp_path / "bad_nets.py").write_text(text)
+    assert run("bad_nets.Net", *INPUTS, "--out", tmp_path / "a.pt2") == 2
+    shown = capsys.readouterr().err
+    assert "[export_model] making bad_nets.Net fails" in shown
+    assert f"{tmp_path / 'bad_nets.py'}:6: self.fc = nn.Linear(size, 'three')" in shown
+    assert "TypeError" in shown and "--set" not in shown
+    assert run("bad_nets.Net", "--set", "width=3", *INPUTS, "--out", tmp_path / "a.pt2") == 2
+    assert "--set takes size" in capsys.readouterr().err

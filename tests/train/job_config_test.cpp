@@ -44,6 +44,7 @@ constexpr const char* kFull =
     "  source: images\n"
     "  shuffle: no\n"
     "  order_seed: 4\n"
+    "  allow_nan: yes\n"
     "  folder: data/faces\n"
     "  classes: [a, b]\n"
     "  augment: {crop: 4, mean: [0.5, 0.4, 0.3]}\n"
@@ -85,6 +86,7 @@ JobConfig full_job() {
   job.data = {"images",
               false,
               4,
+              true,
               {{"crop", "4"}, {"mean", "[0.5,0.4,0.3]"}},
               {{"folder", "data/faces"}, {"classes", "[a,b]"}}};
   job.inputs = {{"image", "x"}, {"label", "y"}};
@@ -98,7 +100,8 @@ JobConfig full_job() {
   job.drop_last = true;
   job.accumulate = 4;
   job.clip.norm = 1;
-  job.init = {"/w.safetensors", {{"conv*.weight", "normal(std=0.02)"}}};
+  job.init = {.file = "/w.safetensors",
+              .rules = {{"conv*.weight", "normal(std=0.02)"}}};
   job.freeze = {"*.bias"};
   job.groups = {{"fc.*", {{"lr", "1e-3"}}}};
   job.ema = 0.999;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "io/scratch.h"
 #include "passes/text_graphs.h"
 
@@ -84,6 +86,49 @@ TEST_F(TableData, OtherFieldsForEvaluationAreAnError) {
   expect_contains(usage_error(config),
                   "[data] training data have x f32 [2], y i64 [], eval data "
                   "x f32 [3], y i64 []");
+}
+
+TEST_F(TableData, TheSameFieldsInAnotherOrderAreOne) {
+  class Turned : public data::Dataset {
+   public:
+    Turned()
+        : Dataset("turned",
+                  {{"y", DType::kInt64, {}, 9}, {"x", DType::kFloat32, {2}}},
+                  3) {}
+    void read(int64_t index, const data::Draw&,
+              std::span<std::byte* const> out) const override {
+      float x[] = {5, static_cast<float>(index)};
+      std::memcpy(out[0], &index, sizeof index);
+      std::memcpy(out[1], x, sizeof x);
+    }
+  };
+  JobConfig config = job(table("a.csv", "1,2,0\n3,4,1\n"));
+  config.eval.data = DataConfig{};
+  JobData data = open_data(config, {.eval = std::make_shared<Turned>()});
+  EXPECT_EQ(data.eval->fields()[0].name, "x");
+  EXPECT_EQ(data.eval->fields()[1].name, "y");
+  EXPECT_EQ(data.classes(1), 9);
+  float x[2];
+  int64_t y = 0;
+  std::byte* out[] = {reinterpret_cast<std::byte*>(x),
+                      reinterpret_cast<std::byte*>(&y)};
+  data.eval->read(2, {}, out);
+  EXPECT_EQ(x[1], 2);
+  EXPECT_EQ(y, 2);
+}
+
+// A file that lacks a label would number the others anew.
+TEST_F(TableData, LabelsHaveOneNumberInBothParts) {
+  JobConfig config = job(table("a.csv", "1,2,iris\n3,4,rose\n5,6,tulip\n"));
+  config.eval.data = table("b.csv", "1,2,rose\n1,2,tulip\n");
+  std::string text = error_of<std::runtime_error>([&] { open_data(config); });
+  expect_contains(text,
+                  "[data] class 0 of the field 'y' is 'iris' in training");
+  expect_contains(text, "'rose' in evaluation");
+  config.eval.data->options.push_back({"names", "[iris, rose, tulip]"});
+  EXPECT_NO_THROW(open_data(config));
+  config.eval.data = table("b.csv", "1,2,rose\n1,2,iris\n");
+  EXPECT_NO_THROW(open_data(config));  // numbered as in training
 }
 
 TEST_F(TableData, ClassesAreThoseOfBothParts) {
@@ -176,12 +221,33 @@ TEST_F(TableData, ArgumentsAreCheckedAllAtOnce) {
   EXPECT_EQ(text.find("'z'"), text.npos) << text;
 }
 
+TEST(JobData, GreyImagesNeedAChannel) {
+  class Flat : public data::Dataset {
+   public:
+    Flat() : Dataset("flat", {{"x", DType::kFloat32, {5, 6}}}, 1) {}
+    void read(int64_t, const data::Draw&,
+              std::span<std::byte* const>) const override {}
+  };
+  JobData data{std::make_shared<Flat>(), nullptr, {}};
+  Graph images = graph_of(R"(
+    input %0 "x" f32[4, 1, 5, 5]
+    %1: f32[] = sum(%0) {dims=[0, 1, 2, 3], keep_dims=false}
+    output "loss" %1
+  )");
+  std::string text = error_of<std::invalid_argument>(
+      [&] { check_arguments(data, images, 4, {}); });
+  expect_contains(text,
+                  "HINT: images have channels, [C, H, W]: save x[:, None]");
+  expect_contains(text, "[N, 1, 5, 6]");
+}
+
 TEST_F(TableData, MoreClassesThanTheModelHasAreAnError) {
   JobConfig config = job(table("a.csv", "1,2,0\n3,4,1\n"));
   config.eval.data = table("b.csv", "1,2,2\n");
   std::string text = error_of<std::invalid_argument>(
       [&] { check_arguments(open_data(config), graph_of(kModel), 4, {}); });
-  expect_contains(text, "argument 'y' takes 2 classes, the field 'y' has 3");
+  expect_contains(text, "argument 'y' takes 2 classes, the field 'y' has 3: ");
+  expect_contains(text, "b.csv holds 2, expected 0 to 1");
 }
 
 TEST_F(TableData, PathsBecomeAbsolute) {

@@ -119,7 +119,21 @@ TEST(JobList, NamesSayWhatDiffers) {
   EXPECT_THAT(names_of(read("members:\n"
                             "  - {optimizer.lr: 1e-3, seed: 1}\n"
                             "  - {optimizer.lr: 3e-3, seed: 2, threads: 0}\n")),
-              ElementsAre("lr=0.001,seed=1", "lr=0.003,seed=2"));
+              ElementsAre("lr=1e-3,seed=1", "lr=3e-3,seed=2"));
+}
+
+TEST(JobList, NamesHaveSizesOfModelsAndShortNumbers) {
+  EXPECT_THAT(
+      names_of(read("members:\n"
+                    "  - {model: 'mlp(hidden=64)', optimizer.lr: .001}\n"
+                    "  - {model: 'mlp(hidden=8)', optimizer.lr: .01}\n"
+                    "  - {model: lenet, optimizer.lr: 0.00025}\n")),
+      ElementsAre("model=mlp,hidden=64,lr=1e-3", "model=mlp,hidden=8,lr=0.01",
+                  "model=lenet,lr=2.5e-4"));
+  EXPECT_THAT(names_of(read("members:\n"
+                            "  - {schedule: 'cosine(steps=90,warmup=10)'}\n"
+                            "  - {schedule: 'cosine(steps=90,warmup=5)'}\n")),
+              ElementsAre("warmup=10", "warmup=5"));
 }
 
 TEST(JobList, NamesOfWhatIsAbsentLeaveItOut) {

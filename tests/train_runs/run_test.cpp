@@ -189,7 +189,7 @@ class BrokenData : public RunTest {
 
   JobConfig broken(const std::string& more) const {
     return small(more, {"data={source: npy, classes: 3, shuffle: false, "
-                        "files: [x=" +
+                        "allow_nan: true, files: [x=" +
                         (folder_.path() / "x.npy").string() +
                         ", y=" + (folder_.path() / "y.npy").string() + "]}"});
   }

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "braid/cli/output.h"
 
 namespace braid::cli {
 namespace {
@@ -41,7 +44,7 @@ ArrayDisplay::ArrayDisplay(ArrayDisplayOptions options, std::FILE* out)
 void ArrayDisplay::on_array(const ArrayReport& report) {
   if (options_.quiet) return;
   if (said_.empty()) begin(report);
-  say_events(report);
+  say_failures(report);
   if (is_due(report)) show(report);
 }
 
@@ -52,7 +55,7 @@ void ArrayDisplay::begin(const ArrayReport& report) {
   first_steps_ = report.model_steps;
   first_samples_ = report.samples;
   for (const MemberReport& member : report.members) {
-    said_.push_back({member.state, member.evaluation});
+    said_.push_back(member.state);
   }
   show(report);
 }
@@ -60,6 +63,8 @@ void ArrayDisplay::begin(const ArrayReport& report) {
 void ArrayDisplay::on_message(train::LogLevel level, std::string_view text) {
   if (level <= options_.shown) block_.print(text);
 }
+
+std::string ArrayDisplay::trouble() const { return run_trouble(); }
 
 bool ArrayDisplay::is_due(const ArrayReport& report) const {
   double period_s =
@@ -72,6 +77,8 @@ void ArrayDisplay::show(const ArrayReport& report) {
   last_ = Clock::now();
   has_ended_ = have_all_ended(report);
   if (!block_.is_in_place()) {
+    options_.plain_period_s =
+        longer_pause(options_.plain_period_s, options_.most_plain_period_s);
     return block_.print(plain_members_text(report, rates(report)));
   }
   int rows = std::max(1, block_.height() - kRowsForOthers);
@@ -81,39 +88,15 @@ void ArrayDisplay::show(const ArrayReport& report) {
                             .utf8 = block_.has_utf8()}));
 }
 
-// A table shows the others by itself.
-void ArrayDisplay::say_events(const ArrayReport& report) {
+// "failed: NaN  lr=0.1  step 300"
+void ArrayDisplay::say_failures(const ArrayReport& report) {
   for (size_t i = 0; i < said_.size(); ++i) {
     const MemberReport& member = report.members[i];
-    std::string text = event_text(member, said_[i]);
-    bool failed = member.state == MemberState::kFailed;
-    if (!text.empty() && (failed || !block_.is_in_place())) block_.print(text);
+    if (std::exchange(said_[i], member.state) == member.state) continue;
+    if (member.state != MemberState::kFailed) continue;
+    block_.print(join_words({state_text(member.state), member.name,
+                             fmt::format("step {}", member.step)}));
   }
-}
-
-// "eval  lr=0.1  step 300  loss 0.12", "done  lr=0.1  step 900"; empty when
-// nothing happened.
-std::string ArrayDisplay::event_text(const MemberReport& member,
-                                     Said& said) const {
-  std::string what, values;
-  if (member.evaluation != said.evaluation) {
-    said.evaluation = member.evaluation;
-    what = "eval";
-    values = evaluation_text(member.evaluation, member.raw_evaluation);
-  }
-  if (member.state != said.state) {
-    said.state = member.state;
-    // A message has said that it stopped early, and when it was best.
-    bool is_news =
-        has_ended(member) && member.state != MemberState::kStoppedEarly;
-    if (is_news) what = state_text(member.state);
-    if (is_news) {
-      values = evaluation_text(member.evaluation, member.raw_evaluation);
-    }
-  }
-  if (what.empty()) return "";
-  return join_words(
-      {what, member.name, fmt::format("step {}", member.step), values});
 }
 
 ArrayRates ArrayDisplay::rates(const ArrayReport& report) const {

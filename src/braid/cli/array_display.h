@@ -1,7 +1,8 @@
 // ArrayDisplay: many jobs on the terminal, see listener.h for what it is told.
 //
 // On a terminal a table with one row per job, drawn again in place; elsewhere
-// a plain line for all of them now and then, and one for each event of a job.
+// a plain line for all of them now and then, ever more rarely, and one for
+// each job that fails. What else happens to single jobs is in their logs.
 #pragma once
 
 #include <chrono>
@@ -19,8 +20,9 @@ namespace braid::cli {
 struct ArrayDisplayOptions {
   bool quiet = false;  // only the last line
   train::LogLevel shown = train::LogLevel::kInfo;
-  double redraw_period_s = 0.1;  // least time between two tables
-  double plain_period_s = 2;     // least time between two plain lines
+  double redraw_period_s = 0.1;     // least time between two tables
+  double plain_period_s = 2;        // least time between two plain lines, first
+  double most_plain_period_s = 60;  // later
 };
 
 // Borrows the stream, see block.h. One thread, the one that trains.
@@ -31,6 +33,7 @@ class ArrayDisplay : public train::Listener {
 
   void on_array(const train::ArrayReport& report) override;
   void on_message(train::LogLevel level, std::string_view text) override;
+  std::string trouble() const override;
 
   // Ends what is drawn, so that other text may follow.
   void finish() { block_.end(); }
@@ -40,24 +43,18 @@ class ArrayDisplay : public train::Listener {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // What was said of a job.
-  struct Said {
-    train::MemberState state = train::MemberState::kWaiting;
-    io::Scalars evaluation;
-  };
-
   void begin(const train::ArrayReport& report);
   bool is_due(const train::ArrayReport& report) const;
   void show(const train::ArrayReport& report);
-  void say_events(const train::ArrayReport& report);
-  std::string event_text(const train::MemberReport& member, Said& said) const;
+  void say_failures(const train::ArrayReport& report);
   void print_leaderboard(const std::vector<JobResult>& results,
                          const std::string& metric);
   ArrayRates rates(const train::ArrayReport& report) const;
 
   Block block_;
   ArrayDisplayOptions options_;
-  std::vector<Said> said_;  // by member; empty before the first report
+  // That were told, by member; empty before the first report.
+  std::vector<train::MemberState> said_;
   int64_t first_steps_ = 0, first_samples_ = 0;
   bool has_ended_ = false;  // the last state was shown
   Clock::time_point start_, last_;

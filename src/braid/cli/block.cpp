@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "braid/cli/output.h"
 #include "braid/cli/terminal.h"
 
 namespace braid::cli {
@@ -57,8 +58,7 @@ void Block::end() {
 }
 
 void Block::write(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), out_);
-  std::fflush(out_);
+  if (is_open_) is_open_ = write_text(out_, text);
 }
 
 }  // namespace braid::cli

@@ -14,8 +14,9 @@
 namespace braid::cli {
 
 // Borrows the stream, and nothing else may write to it meanwhile. Writing
-// blocks; one thread. Destruction ends the block, so that an error message
-// begins on a line of its own.
+// blocks; one thread. When the stream takes no more, nothing is written any
+// more, and output.h tells why. Destruction ends the block, so that an error
+// message begins on a line of its own.
 class Block {
  public:
   explicit Block(std::FILE* out);
@@ -43,6 +44,7 @@ class Block {
   std::FILE* out_;
   bool in_place_;
   bool utf8_;
+  bool is_open_ = true;             // the stream has taken everything so far
   std::vector<std::string> lines_;  // on the screen now
 };
 

@@ -55,6 +55,8 @@ void Display::show() {
 }
 
 void Display::show_plain() {
+  options_.plain_period_s =
+      longer_pause(options_.plain_period_s, options_.most_plain_period_s);
   if (state_.step != plain_step_) block_.print(plain_text(state_));
   plain_step_ = state_.step;
   if (state_.evaluation == evaluation_) return;

@@ -15,10 +15,11 @@
 namespace braid::cli {
 
 struct DisplayOptions {
-  bool quiet = false;            // only the last line, see done()
-  int64_t first_step = 0;        // from which the rate is counted
-  double redraw_period_s = 0.1;  // least time between two blocks
-  double plain_period_s = 2;     // least time between two plain lines
+  bool quiet = false;               // only the last line, see done()
+  int64_t first_step = 0;           // from which the rate is counted
+  double redraw_period_s = 0.1;     // least time between two blocks
+  double plain_period_s = 2;        // least time between two plain lines, first
+  double most_plain_period_s = 60;  // later
 };
 
 // Borrows the stream, and nothing else may write to it meanwhile. Writing

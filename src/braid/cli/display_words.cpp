@@ -108,6 +108,10 @@ std::string duration_text(double seconds) {
   return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
 }
 
+double longer_pause(double pause_s, double most_s) {
+  return std::max(pause_s, std::min(pause_s * 1.5, most_s));
+}
+
 double done_fraction(int64_t step, int64_t steps) {
   if (steps <= 0) return 0;
   auto fraction = static_cast<double>(step) / static_cast<double>(steps);

@@ -53,4 +53,7 @@ std::string duration_text(double seconds);
 // How much of so many steps is done: 0 to 1.
 double done_fraction(int64_t step, int64_t steps);
 
+// Plain lines become rarer: the pause after one that came after `pause_s`.
+double longer_pause(double pause_s, double most_s);
+
 }  // namespace braid::cli

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "braid/base/error.h"
+#include "braid/cli/output.h"
 #include "braid/cli/verb.h"
 #include "braid/io/checkpoint.h"
+#include "braid/train/own_files.h"
 #include "braid/train/run_files.h"
 #include "braid/train/run_record.h"
 #include "fmt/ranges.h"
@@ -32,7 +34,7 @@ struct Choice {
 };
 
 void print_all(const std::vector<std::string>& lines) {
-  for (const std::string& line : lines) fmt::print(stderr, "{}\n", line);
+  for (const std::string& line : lines) print_error("{}\n", line);
 }
 
 io::CheckpointDir choose_newest(const ExportOptions& o,
@@ -113,9 +115,12 @@ std::string weights_words(const io::CheckpointDir& checkpoint,
 
 // A name that was not given must not replace anything.
 fs::path choose_target(const ExportOptions& o, const std::string& name) {
-  if (!o.to.empty()) return o.to;
+  if (!o.to.empty()) {
+    train::check_not_of_run(o.to, o.run);
+    return o.to;
+  }
   fs::path target = name + ".safetensors";
-  if (!fs::exists(target)) return target;
+  if (!fs::exists(fs::symlink_status(target))) return target;
   fail_usage(
       "[braid export] '{}' is there already\n"
       "HINT: name a file that may be replaced, as --to {}",
@@ -172,6 +177,7 @@ int run_export(const ExportOptions& o) {
   }
   fs::path to = choose_target(o, name);
   io::write_safetensors(to, found.file.tensors());
+  found.file.check();
   fmt::print("done   step {}{}{}, {} tensors  {}\n",
              found.choice.checkpoint.step, found.choice.why, found.words,
              found.file.tensors().size(), to.string());

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "braid/base/error.h"
+#include "braid/base/printable.h"
 #include "braid/base/rng.h"
 #include "braid/passes/names.h"
 #include "braid/train/index_ranges.h"
@@ -50,12 +51,13 @@ std::string problem_of(const Value& value, const io::TensorBytes* tensor,
   return range == ranges.end() ? "" : index_problem(*tensor, range->second);
 }
 
-std::string problems_of(const Graph& forward, const InputFile& file,
-                        int64_t micro_batches) {
-  std::string problems;
+void add_problems(const Graph& forward, const InputFile& file,
+                  int64_t micro_batches, Listing& problems) {
   auto add = [&](const std::string& name, const std::string& problem) {
     if (problem.empty()) return;
-    problems += fmt::format("\n  {}: {}: {}", file.name, name, problem);
+    problems.add(problems.has_room() ? fmt::format("{}: {}: {}", file.name,
+                                                   printable(name), problem)
+                                     : "");
   };
   auto ranges = train::index_ranges(forward);
   std::vector<std::string> names = input_names(forward);
@@ -68,7 +70,6 @@ std::string problems_of(const Graph& forward, const InputFile& file,
       add(name, "not an input of the model");
     }
   }
-  return problems;
 }
 
 // Bytes of one micro-batch; a scalar serves all of them.
@@ -113,13 +114,13 @@ std::vector<std::string> input_names(const Graph& forward) {
 
 void check_inputs(const Graph& forward, const std::vector<InputFile>& files,
                   int64_t micro_batches, const std::string& hint) {
-  std::string problems;
+  Listing problems;
   for (const InputFile& file : files) {
-    problems += problems_of(forward, file, micro_batches);
+    add_problems(forward, file, micro_batches, problems);
   }
   if (problems.empty()) return;
-  fail_usage("[inputs] the tensors do not fit the model:{}\nHINT: {}", problems,
-             hint);
+  fail_usage("[inputs] the tensors do not fit the model:{}\nHINT: {}",
+             problems.text(), hint);
 }
 
 Feed::Feed(const Graph& forward, const std::vector<InputFile>& files,
@@ -134,6 +135,7 @@ Feed::Feed(const Graph& forward, const std::vector<InputFile>& files,
       }
     }
   }
+  for (const InputFile& file : files) file.file->check();
 }
 
 void Feed::bind(const Graph& graph) {

@@ -2,6 +2,7 @@
 // as the graph after one of the passes.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -9,6 +10,7 @@
 
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
+#include "braid/base/printable.h"
 #include "braid/base/text.h"
 #include "braid/cli/inputs.h"
 #include "braid/cli/inspect_array.h"
@@ -26,7 +28,9 @@
 #include "braid/passes/segments.h"
 #include "braid/plan/buffers.h"
 #include "braid/plan/compile.h"
+#include "braid/plan/simulator.h"
 #include "braid/runtime/cpu_backend.h"
+#include "braid/train/array_costs.h"
 #include "braid/train/model_file.h"
 #include "braid/train/trainer.h"
 #include "fmt/ranges.h"
@@ -230,10 +234,13 @@ void print_segments(const OpTable& ops, const Graph& step,
   }
 }
 
-void print_peak(const OpTable& ops, const passes::StepGraph& step,
-                const char* optimizer, runtime::Backend& backend) {
+plan::Program compile_step(const OpTable& ops, const passes::StepGraph& step,
+                           runtime::Backend& backend) {
   auto workspace = runtime::measured_workspace(ops, backend, all_threads());
-  plan::Program program = plan::compile(ops, step, {}, workspace);
+  return plan::compile(ops, step, {}, workspace);
+}
+
+void print_peak(const plan::Program& program, const char* optimizer) {
   fmt::print("  {:<24} {} bytes ({}): slots {}, step {}\n", optimizer,
              program.peak_bytes(), bytes_text(program.peak_bytes()),
              bytes_text(program.device_slot_bytes()),
@@ -302,6 +309,55 @@ void print_foreign(const OpTable& ops, const train::LoadedModel& model,
              100 * foreign / std::max(all, 1e-9));
 }
 
+// "12.3 GFLOP"
+std::string flops_text(double flops) {
+  constexpr std::array<const char*, 5> kUnits = {"", "K", "M", "G", "T"};
+  size_t unit = 0;
+  while (flops >= 1000 && unit + 1 < kUnits.size()) {
+    flops /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.3g} {}FLOP", flops, kUnits[unit]);
+}
+
+double flops_of(const OpTable& ops, const Graph& graph, bool forward_only) {
+  double flops = 0;
+  for (const Node& node : graph.nodes()) {
+    if (forward_only && node.phase != Phase::kForward) continue;
+    flops += ops.cost(graph, node).flops;
+  }
+  return flops;
+}
+
+// By what each call computes and moves.
+std::string time_text(const OpTable& ops, const plan::Program& program) {
+  auto durations = plan::durations_at(ops, train::cpu_rates(all_threads()));
+  return fmt::format("about {:.3g} ms, estimated for {} thread{} of a CPU",
+                     plan::simulate(program, durations).time_s * 1000,
+                     all_threads(), all_threads() == 1 ? "" : "s");
+}
+
+// What most people want to know, before the lists.
+void print_head(const OpTable& ops, const Graph& step, const InspectOptions& o,
+                const plan::Program& sgd, const plan::Program& adamw) {
+  int64_t elements = 0, bytes = 0;
+  for (const Slot& slot : step.slots()) {
+    if (slot.role != Role::kParameter) continue;
+    elements += num_elements(slot.stored_shape());
+    bytes += slot.bytes();
+  }
+  auto times = static_cast<double>(o.accumulate);
+  fmt::print("summary, of one step\n");
+  fmt::print("  {:<11} {}, {}\n", "parameters", grouped(elements),
+             bytes_text(bytes));
+  fmt::print("  {:<11} {}, {} of it forward\n", "work",
+             flops_text(flops_of(ops, step, false) * times),
+             flops_text(flops_of(ops, step, true) * times));
+  fmt::print("  {:<11} {} with adamw, {} with sgd\n", "peak",
+             bytes_text(adamw.peak_bytes()), bytes_text(sgd.peak_bytes()));
+  fmt::print("  {:<11} {}\n", "time", time_text(ops, sgd));
+}
+
 void print_summary(const OpTable& ops, const train::LoadedModel& model,
                    const InspectOptions& o) {
   const Graph& forward = model.graph;
@@ -310,15 +366,18 @@ void print_summary(const OpTable& ops, const train::LoadedModel& model,
   fmt::print(
       "model {}{}\n", o.model,
       o.copies > 0 ? fmt::format(", an array of {} members", o.copies) : "");
+  runtime::KernelTable kernels = runtime::cpu_kernels();
+  runtime::CpuBackend backend(kernels, {});
+  plan::Program with_sgd = compile_step(ops, sgd, backend);
+  plan::Program with_adamw = compile_step(ops, adamw, backend);
+  print_head(ops, sgd.graph, o, with_sgd, with_adamw);
   print_inputs(sgd.graph);
   print_slots(sgd.graph, Role::kParameter, "parameters");
   print_slots(sgd.graph, Role::kBuffer, "buffers");
   print_segments(ops, sgd.graph, train::segment_names(forward));
   fmt::print("peak of a step, everything kept\n");
-  runtime::KernelTable kernels = runtime::cpu_kernels();
-  runtime::CpuBackend backend(kernels, {});
-  print_peak(ops, sgd, "sgd", backend);
-  print_peak(ops, adamw, "adamw", backend);
+  print_peak(with_sgd, "sgd");
+  print_peak(with_adamw, "adamw");
   if (o.copies > 0) print_array(ops, forward, o.copies, all_threads());
   print_loops(ops, forward);
   print_foreign(ops, model, backend);

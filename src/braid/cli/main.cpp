@@ -4,8 +4,12 @@
 #include <cstdio>
 #include <map>
 #include <new>
+#include <system_error>
+#include <typeinfo>
 
+#include "braid/base/printable.h"
 #include "braid/base/text.h"
+#include "braid/cli/output.h"
 #include "braid/cli/verb.h"
 #include "braid/version.h"
 #include "fmt/format.h"
@@ -43,13 +47,20 @@ constexpr Verb kVerbs[] = {
 std::string message_text(std::string_view what) {
   what = what.substr(0, what.find("\nException raised from"));
   while (what.ends_with('\n')) what.remove_suffix(1);
-  if (what.starts_with('[')) return std::string(what);
-  return fmt::format("[braid] {}", what);
+  std::string text = printable_message(what);
+  return what.starts_with('[') ? text : fmt::format("[braid] {}", text);
 }
 
 int report(int code, std::string_view what) {
-  fmt::print(stderr, "{}\n", message_text(what));
+  print_error("{}\n", message_text(what));
   return code;
+}
+
+// fmt::print() throws what finish_output() tells.
+int report_unless_output(const std::system_error& error) {
+  bool is_output = typeid(error) == typeid(std::system_error) &&
+                   error.code().value() == output_error();
+  return is_output ? kOk : report(kFailed, error.what());
 }
 
 // The verb that was chosen, or the program itself.
@@ -119,18 +130,25 @@ int run(int argc, char** argv) {
   return actions.at(verbs.front())();
 }
 
-}  // namespace
-}  // namespace braid::cli
-
-int main(int argc, char** argv) {
-  using namespace braid::cli;
+int run_or_report(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::invalid_argument& error) {
     return report(kUsage, error.what());
   } catch (const std::bad_alloc&) {
     return report(kFailed, "[memory] this machine has no more memory to give");
+  } catch (const std::system_error& error) {
+    return report_unless_output(error);
   } catch (const std::exception& error) {
     return report(kFailed, error.what());
   }
+}
+
+}  // namespace
+}  // namespace braid::cli
+
+int main(int argc, char** argv) {
+  using namespace braid::cli;
+  prepare_streams();
+  return finish_output(run_or_report(argc, argv));
 }

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <span>
 
 #include "braid/cli/table.h"
 #include "braid/cli/terminal.h"
+#include "braid/train/metric_kinds.h"
 
 namespace braid::cli {
 namespace {
@@ -130,8 +133,51 @@ std::vector<Column> columns_of(const ArrayReport& report, Members shown) {
        false, 8}};
 }
 
+// The best evaluation so far; of one that tells of none, its last.
+struct BestValue {
+  std::string metric = {};  // empty: none
+  double value = std::numeric_limits<double>::infinity();
+  bool is_higher = false;
+};
+
+BestValue best_of(const MemberReport& member) {
+  const train::BestReport& best = member.best;
+  if (best.value) return {best.metric, *best.value, best.higher_is_better};
+  const auto* last = main_metric(member.evaluation, best.metric);
+  if (!last) return {};
+  return {last->first, last->second, train::higher_is_better(last->first)};
+}
+
+// Less is better. Those without a number come last, failed ones after them.
+std::pair<double, double> rank_of(const MemberReport& member) {
+  constexpr double kLast = std::numeric_limits<double>::infinity();
+  auto or_last = [](double x) { return std::isnan(x) ? kLast : x; };
+  if (member.state == MemberState::kFailed) return {kLast, kLast};
+  auto [metric, value, is_higher] = best_of(member);
+  if (is_higher) value = -value;
+  double loss = or_last(member.loss.value_or(kLast));
+  return {or_last(value), std::min(loss, std::numeric_limits<double>::max())};
+}
+
+// As the list has them when all fit, else best first.
+std::vector<MemberReport> in_order(Members members, size_t most_rows) {
+  std::vector<MemberReport> all(members.begin(), members.end());
+  if (all.size() > most_rows) std::ranges::stable_sort(all, {}, rank_of);
+  return all;
+}
+
 std::string hidden_text(Members hidden) {
   return fmt::format("  ... {} more: {}", hidden.size(), states_text(hidden));
+}
+
+// "best lr=1e-3: accuracy 0.97"; empty before the first evaluation.
+std::string best_text(Members members) {
+  auto best = std::ranges::min_element(members, {}, rank_of);
+  if (best == members.end() || best->state == MemberState::kFailed) return "";
+  BestValue value = best_of(*best);
+  if (value.metric.empty()) return "";
+  return fmt::format("best {}: {} {:.4g}", best->name, value.metric,
+                     value.value);
 }
 
 std::string loss_text(const ArrayReport& report) {
@@ -180,7 +226,9 @@ std::vector<std::string> draw_members(const ArrayReport& report,
   std::vector<std::string> lines = {
       bar_line(done_fraction(progress.done, progress.steps), rest, options),
       sums_line(report, rates, options.width)};
-  Members all = report.members;
+  std::vector<MemberReport> ordered =
+      in_order(report.members, options.most_rows);
+  Members all = ordered;
   Members shown = all.first(std::min(all.size(), options.most_rows));
   for (std::string& line :
        table_lines(columns_of(report, shown), options.width)) {
@@ -198,7 +246,7 @@ std::string plain_members_text(const ArrayReport& report,
   Progress progress = progress_of(report);
   return join_words({"models", states_text(report.members),
                      steps_text(progress), loss_text(report),
-                     speeds_text(rates),
+                     best_text(report.members), speeds_text(rates),
                      memory_text(report.memory_bytes, report.limit_bytes),
                      eta_text(progress, rates)});
 }

@@ -28,12 +28,14 @@ const std::pair<std::string, double>* main_metric(
     const io::Scalars& values, const std::string& metric = "");
 
 // A bar over all steps, a line of sums, and a table of members in the order of
-// the list; those beyond `most_rows` are counted.
+// the list. Where there are more than `most_rows`, the best ones come first
+// and the others are counted.
 std::vector<std::string> draw_members(const train::ArrayReport& report,
                                       const ArrayRates& rates,
                                       const DrawOptions& options = {});
 
-// "models  2 training, 1 done  step  40/100  loss 0.5..1.2  ...  eta 7s"
+// "models  2 training, 1 done  step  40/100  loss 0.5..1.2  best lr=1e-3:
+// accuracy 0.97  ...  eta 7s"
 std::string plain_members_text(const train::ArrayReport& report,
                                const ArrayRates& rates);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "braid/base/error.h"
+#include "braid/cli/output.h"
 #include "braid/train/model_state.h"
 
 namespace braid::cli {
@@ -97,7 +98,7 @@ std::optional<io::CheckpointDir> find_run(const std::filesystem::path& root,
                                           const Json& arguments,
                                           int64_t steps) {
   auto [checkpoint, warnings] = io::newest_complete(root);
-  for (const std::string& text : warnings) fmt::print(stderr, "{}\n", text);
+  for (const std::string& text : warnings) print_error("{}\n", text);
   if (!checkpoint) return std::nullopt;
   Json meta = checkpoint->meta();
   if (!meta.is_object() || !meta.contains("arguments")) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "braid/cli/output.h"
 #include "fmt/format.h"
 
 namespace braid::cli {
@@ -44,9 +45,10 @@ void RunDisplay::on_eval(int64_t step, const io::Scalars& values,
 void RunDisplay::on_message(train::LogLevel level, std::string_view text) {
   if (level > shown_) return;
   if (display_) return display_->message(text);
-  fmt::print(out_, "{}\n", text);
-  std::fflush(out_);
+  write_text(out_, fmt::format("{}\n", text));
 }
+
+std::string RunDisplay::trouble() const { return run_trouble(); }
 
 void RunDisplay::finish() {
   if (display_) display_->finish();

@@ -21,6 +21,7 @@ class RunDisplay : public train::Listener {
   void on_eval(int64_t step, const io::Scalars& values,
                const io::Scalars& raw) override;
   void on_message(train::LogLevel level, std::string_view text) override;
+  std::string trouble() const override;
 
   // Ends what is drawn, so that other text may follow.
   void finish();

@@ -8,6 +8,7 @@
 #include "braid/base/error.h"
 #include "braid/cli/model_words.h"
 #include "braid/cli/out_dir.h"
+#include "braid/cli/output.h"
 #include "braid/cli/run_checkpoint.h"
 #include "braid/cli/signals.h"
 #include "braid/cli/step_eval.h"
@@ -52,7 +53,7 @@ void declare(CLI::App& app, StepOptions& o) {
   add("--device", o.device, "NAME", "cpu or cuda:N (cpu)");
   add("--threads", o.threads, "N", "Most threads of one operation (all)")
       ->check(check_whole);
-  add("--memory-limit", o.memory_limit, "BYTES", "On the device: 512MiB");
+  add("--memory-limit", o.memory_limit, "BYTES", "Of the device: 512MiB");
   add("--plan", o.plan, "FILE", "YAML: keep, recompute, offload, spill");
   add("--checkpoint-every", o.checkpoint_every, "K", "Steps (never)")
       ->check(check_whole);
@@ -87,23 +88,29 @@ void print_start(const StepJob& job, const train::Trainer& trainer,
       job.has_limit() ? fmt::format(" of {}", bytes_text(job.limit_bytes)) : "";
   fmt::print("plan  {} · {}{} on {}\n", plan_text(trainer.plan()),
              bytes_text(trainer.program().peak_bytes()), limit, job.device);
+  std::string shared = shared_words(job);
+  if (!shared.empty()) fmt::print("note  {}\n", shared);
   if (first_step > 0) fmt::print("going on after step {}\n", first_step);
   std::fflush(stdout);
 }
 
 int report_stop(const StepRun& run, const StepJob& job) {
   bool saved = run.saved_step() > 0 && run.saved_step() == run.steps_done();
-  fmt::print(stderr, "[braid step] stopped after step {} of {}, {}\nHINT: {}\n",
-             run.steps_done(), job.steps,
-             saved ? "which is saved" : "nothing was saved",
-             saved ? "the same command goes on from there"
-                   : "--checkpoint-every lets a run go on");
+  print_error("[braid step] stopped after step {} of {}, {}\nHINT: {}\n",
+              run.steps_done(), job.steps,
+              saved ? "which is saved" : "nothing was saved",
+              saved ? "the same command goes on from there"
+                    : "--checkpoint-every lets a run go on");
   return kInterrupted;
 }
 
 int run_step(const StepOptions& options) {
   watch_stop_signals();
   options.validate();
+  std::optional<StopAtOnce> preparing(
+      std::in_place,
+      "[braid step] stopped before the first step; there is nothing to "
+      "save\n");
   auto machine = runtime::this_machine();
   if (options.form == "eval") return run_eval(*machine, options);
   StepJob job = read_job(*machine, options);
@@ -112,16 +119,17 @@ int run_step(const StepOptions& options) {
   auto backend = machine->open(job.device, job.limit_bytes);
   train::Trainer trainer(machine->ops(), job.forward, *backend, job.trainer);
   job.feed.bind(trainer.graph());
+  preparing.reset();
   out.create();
   StepRun run(job, trainer, *backend, out, resumed);
   print_start(job, trainer, run.steps_done());
   if (!run.run()) return report_stop(run, job);
   if (std::string text = run.failure(); !text.empty()) {
-    fmt::print(stderr,
-               "[braid step] {}; the results are in '{}'\n"
-               "HINT: lower the learning rate, clip gradients, or look for NaN "
-               "in the inputs\n",
-               text, out.path().string());
+    print_error(
+        "[braid step] {}; the results are in '{}'\n"
+        "HINT: lower the learning rate, clip gradients, or look for NaN "
+        "in the inputs\n",
+        text, out.path().string());
     return kFailed;
   }
   fmt::print("done  {}\n", out.path().string());

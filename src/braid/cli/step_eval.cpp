@@ -5,6 +5,7 @@
 
 #include "braid/cli/inputs.h"
 #include "braid/cli/out_dir.h"
+#include "braid/cli/output.h"
 #include "braid/cli/verb.h"
 #include "braid/runtime/forward_run.h"
 #include "braid/train/model_file.h"
@@ -45,7 +46,7 @@ int run_eval(const runtime::Machine& machine, const StepOptions& o) {
   double loss = run.executor().losses().at(0);
   fmt::print("loss  {}\ndone  {}\n", loss, out.path().string());
   if (std::isfinite(loss)) return kOk;
-  fmt::print(stderr, "[braid step] the loss is {}\n", loss);
+  print_error("[braid step] the loss is {}\n", loss);
   return kFailed;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <thread>
 
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
@@ -15,6 +14,7 @@
 #include "braid/passes/loss_scale.h"
 #include "braid/runtime/machine.h"
 #include "braid/train/model_file.h"
+#include "braid/train/threads.h"
 
 namespace braid::cli {
 namespace {
@@ -31,11 +31,6 @@ int64_t read_limit(const std::string& text) {
         "HINT: write a number with an optional unit: 512MiB, 4GiB",
         text);
   }
-}
-
-int read_threads(int64_t threads) {
-  if (threads > 0) return static_cast<int>(threads);
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 // Files that several members may name are opened once.
@@ -228,6 +223,9 @@ std::vector<JobMember> read_values(const StepOptions& o, const Graph& forward,
   return members;
 }
 
+// Seed 0 begins with the weights of an exported model, as they are.
+bool draws_weights(const JobMember& member) { return member.seed != 0; }
+
 std::string hex(uint64_t number) { return fmt::format("{:016x}", number); }
 
 std::string optimizer_text(const passes::Optimizer& optimizer) {
@@ -298,17 +296,21 @@ StepJob read_job(const runtime::Machine& machine, const StepOptions& o) {
   Graph& forward = model.graph;
   check_inputs(forward, inputs, o.accumulate,
                "the model takes " + train::inputs_in_words(o.model, forward));
+  bool draws = std::ranges::any_of(
+      entries, [](const MemberEntry& entry) { return entry.seed != 0; });
+  if (model.contents && draws) model.contents->draw(forward);
   prepare_parameters(o, forward);
   std::vector<JobMember> members = read_values(o, forward, entries, optimizer);
   for (size_t k = 0; k < members.size(); ++k) {
     members[k].init = files.init(entries[k].init);
     if (members[k].init) members[k].init->check(forward.slots());
   }
-  train::TrainerOptions trainer{.optimizer = std::move(optimizer),
-                                .schedules = read_schedules(o, entries),
-                                .micro_batches = o.accumulate,
-                                .precision = *find_dtype(o.precision),
-                                .threads = read_threads(o.threads)};
+  train::TrainerOptions trainer{
+      .optimizer = std::move(optimizer),
+      .schedules = read_schedules(o, entries),
+      .micro_batches = o.accumulate,
+      .precision = *find_dtype(o.precision),
+      .threads = train::thread_count(o.threads, "braid step")};
   if (!o.members.empty()) {
     trainer.members = static_cast<int64_t>(members.size());
     if (inputs.size() == 1) trainer.shared_inputs = input_names(forward);
@@ -332,6 +334,14 @@ StepJob read_job(const runtime::Machine& machine, const StepOptions& o) {
   return job;
 }
 
+std::string shared_words(const StepJob& job) {
+  bool expects = std::ranges::any_of(job.members, [](const JobMember& member) {
+    return draws_weights(member) && !member.init;
+  });
+  if (!expects || !job.contents || !job.initialised.empty()) return "";
+  return job.contents->shared_words();
+}
+
 void initialise(const StepJob& job, train::Trainer& trainer) {
   std::vector<int64_t> seeds;
   for (const JobMember& member : job.members) seeds.push_back(member.seed);
@@ -339,7 +349,11 @@ void initialise(const StepJob& job, train::Trainer& trainer) {
   for (size_t k = 0; k < job.members.size(); ++k) {
     const JobMember& member = job.members[k];
     auto id = static_cast<int64_t>(k);
-    if (job.contents) job.contents->apply(trainer.state(), id, job.initialised);
+    if (job.contents) {
+      job.contents->apply(
+          trainer.state(), id,
+          {.initialised = job.initialised, .draws = draws_weights(member)});
+    }
     if (member.init) member.init->apply(trainer.state(), id);
     for (const auto& [name, value] : member.values) {
       trainer.set_hyper(id, name, value);

@@ -46,6 +46,10 @@ struct StepJob {
 StepJob read_job(const runtime::Machine& machine, const StepOptions& options);
 
 // Fills a new trainer's state as the members want it.
+// What the members' seeds do not change about their first weights; empty: there
+// is nothing to say.
+std::string shared_words(const StepJob& job);
+
 void initialise(const StepJob& job, train::Trainer& trainer);
 
 }  // namespace braid::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "braid/base/process.h"
 #include "braid/cli/display.h"
 #include "braid/cli/signals.h"
 
@@ -47,7 +48,8 @@ Json memory_json(const StepJob& job, const train::Trainer& trainer,
                  runtime::Backend& backend) {
   return {{"limit_bytes", job.has_limit() ? Json(job.limit_bytes) : Json()},
           {"predicted_peak_bytes", trainer.program().peak_bytes()},
-          {"measured_peak_bytes", backend.account().peak_bytes()}};
+          {"measured_peak_bytes", backend.account().peak_bytes()},
+          {"process_peak_bytes", process_peak_bytes()}};
 }
 
 DisplayState display_state(const StepJob& job, const train::Trainer& trainer,

@@ -5,6 +5,7 @@
 #include "braid/base/error.h"
 #include "braid/cli/job_arguments.h"
 #include "braid/cli/log_options.h"
+#include "braid/cli/output.h"
 #include "braid/cli/run_display.h"
 #include "braid/cli/signals.h"
 #include "braid/cli/train_list.h"
@@ -12,6 +13,7 @@
 #include "braid/train/job_file.h"
 #include "braid/train/job_folder.h"
 #include "braid/train/job_page.h"
+#include "braid/train/own_files.h"
 #include "braid/train/run.h"
 
 namespace braid::cli {
@@ -39,12 +41,20 @@ TrainListOptions list_options(const TrainOptions& o) {
   if (!o.trace.empty()) {
     fail_usage("[braid train] --trace is for one job");
   }
+  if (!o.profile.empty()) train::check_not_of_run(o.profile, o.out);
   return {.out = o.out, .resume = o.resume, .profile = o.profile, .log = o.log};
 }
 
 int run_job(const train::JobConfig& config, const TrainOptions& o,
             bool is_new) {
+  if (!o.trace.empty()) train::check_not_of_run(o.trace, o.out);
+  std::string verb = is_new ? "train" : "resume";
   watch_stop_signals();
+  std::optional<StopAtOnce> preparing(
+      std::in_place,
+      fmt::format(
+          "[braid {}] stopped before the first step; {}\n", verb,
+          is_new ? "there is nothing to save" : "the run is as it was"));
   auto machine = runtime::this_machine();
   train::Job job(*machine, config);
   RunDisplay display(o.log.quiet, o.log.shown());
@@ -53,6 +63,7 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
                        .stop = stop_requested,
                        .listener = &display,
                        .trace = o.trace});
+  preparing.reset();
   if (run.is_finished()) {
     fmt::print("done   all {} steps were done before  {}\n", run.steps_done(),
                o.out);
@@ -61,11 +72,10 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
   train::Ending ending = run.run();
   if (ending == train::Ending::kInterrupted) {
     display.finish();
-    fmt::print(stderr,
-               "[braid {}] stopped after step {} of {}, which is saved\n"
-               "HINT: 'braid resume {}' goes on from there\n",
-               is_new ? "train" : "resume", run.steps_done(), job.num_steps(),
-               o.out);
+    print_error(
+        "[braid {}] stopped after step {} of {}, which is saved\n"
+        "HINT: 'braid resume {}' goes on from there\n",
+        verb, run.steps_done(), job.num_steps(), o.out);
     return kInterrupted;
   }
   display.done(run, o.out);

@@ -4,6 +4,7 @@
 
 #include "braid/base/error.h"
 #include "braid/cli/array_display.h"
+#include "braid/cli/output.h"
 #include "braid/cli/signals.h"
 #include "braid/cli/verb.h"
 #include "braid/io/file.h"
@@ -54,14 +55,14 @@ bool print_failures(const train::ListRun& run) {
   bool has_failed = false;
   for (size_t i = 0; i < run.failures().size(); ++i) {
     if (run.failures()[i].empty()) continue;
-    fmt::print(stderr, "[braid train] {}: {}\n", run.folder().jobs[i].name,
-               run.failures()[i]);
+    print_error("[braid train] {}: {}\n", run.folder().jobs[i].name,
+                run.failures()[i]);
     has_failed = true;
   }
   if (has_failed) {
-    fmt::print(stderr,
-               "HINT: lower the learning rate, clip gradients, or set "
-               "'on_nan: skip' where single steps fail\n");
+    print_error(
+        "HINT: lower the learning rate, clip gradients, or set "
+        "'on_nan: skip' where single steps fail\n");
   }
   return has_failed;
 }
@@ -70,19 +71,25 @@ int run_list(const runtime::Machine& machine, const TrainListOptions& o,
              plan::Profile profile) {
   allow_many_files();
   ArrayDisplay display({.quiet = o.log.quiet, .shown = o.log.shown()});
-  train::ListRun run(
-      machine, o.out,
-      {.stop = stop_requested, .listener = &display, .profile = &profile});
+  std::string stopped = fmt::format(
+      "[braid train] stopped; everything is saved\n"
+      "HINT: 'braid resume {}' goes on from there\n",
+      o.out);
+  auto preparing = [&] { return std::make_shared<StopAtOnce>(stopped); };
+  auto opening = preparing();
+  train::ListRun run(machine, o.out,
+                     {.stop = stop_requested,
+                      .preparing = preparing,
+                      .listener = &display,
+                      .profile = &profile});
+  opening.reset();
   train::Ending ending = run.run();
   if (!o.profile.empty()) {
     io::write_file_atomically(o.profile, profile.text());
   }
   if (ending == train::Ending::kInterrupted) {
     display.finish();
-    fmt::print(stderr,
-               "[braid train] stopped; everything is saved\n"
-               "HINT: 'braid resume {}' goes on from there\n",
-               o.out);
+    print_error("{}", stopped);
     return kInterrupted;
   }
   display.done(results_of(run, o.out), o.out);
@@ -112,6 +119,10 @@ int train_list(train::JobList list, const TrainListOptions& o) {
   }
   train::check_free_for_jobs(o.out);
   bool is_taken_again = train::holds_jobs(o.out);
+  std::optional<StopAtOnce> planning(
+      std::in_place,
+      "[braid train] stopped before the first step; there is nothing to "
+      "save\n");
   train::JobFolder folder;
   train::ArrayPlans plans = train::plan_arrays(*machine, list.jobs, profile);
   if (!o.profile.empty()) {
@@ -125,6 +136,7 @@ int train_list(train::JobList list, const TrainListOptions& o) {
   for (train::NamedJob& job : folder.jobs) {
     train::resolve_data_paths(job.config);
   }
+  planning.reset();
   train::create_job_folder(o.out, folder);
   if (is_taken_again && !o.log.quiet) {
     fmt::print("no checkpoint was saved of the jobs in '{}': they begin anew\n",

@@ -6,6 +6,7 @@
 
 #include "braid/base/bytes.h"
 #include "braid/cli/job_arguments.h"
+#include "braid/cli/output.h"
 #include "braid/cli/verb.h"
 #include "braid/train/array_plans.h"
 #include "braid/train/job.h"
@@ -21,18 +22,9 @@ struct ValidateOptions {
   std::vector<std::string> words;
 };
 
-std::string fields_text(const data::Dataset& data) {
-  std::string text;
-  for (const data::Field& field : data.fields()) {
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", field_text(field));
-    if (field.classes > 0) text += fmt::format(" below {}", field.classes);
-  }
-  return text;
-}
-
 void print_data(std::string_view title, const data::Dataset& data) {
   fmt::print("{:<7}{} samples of {}: {}\n", title, data.size(), data.name(),
-             fields_text(data));
+             fields_text(data.fields(), true));
 }
 
 std::string limit_text(const train::JobConfig& config) {
@@ -51,6 +43,21 @@ void print_job(const train::Job& job, const train::Programs& programs) {
              limit_text(job.config()), job.device());
 }
 
+void print_check(std::string_view title, const train::DataCheck& check) {
+  fmt::print("{:<7}{} were looked at\n", title, checked_text(check));
+  if (!check.note.empty()) {
+    fmt::print("       not finite, and passed over: {}\n", check.note);
+  }
+}
+
+// What the samples hold, of more of them than a training looks at.
+void check_samples(const train::Job& job, bool shows) {
+  train::Job::DataChecks checks = job.check_data(train::kLongCheck);
+  if (!shows) return;
+  print_check("data", checks.train);
+  if (job.has_eval()) print_check("eval", checks.eval);
+}
+
 // Opens and compiles a job as if it were trained alone.
 void check_job(const runtime::Machine& machine, const train::JobConfig& config,
                bool shows) {
@@ -60,9 +67,12 @@ void check_job(const runtime::Machine& machine, const train::JobConfig& config,
                            job.program_options());
   job.model().initialise(programs.state());  // reads files
   for (const std::string& text : train::job_warnings(job)) {
-    fmt::print(stderr, "[braid validate] {}\n", text);
+    print_error("[braid validate] {}\n", text);
   }
   if (shows) print_job(job, programs);
+  std::string shared = job.model().shared_words();
+  if (!shared.empty()) fmt::print("note   {}\n", shared);
+  check_samples(job, shows);
 }
 
 void print_array(size_t number, const train::ArrayPlan& plan,

@@ -38,6 +38,23 @@ bool needs_fans(Kind kind) {
          kind == Kind::kKaimingUniform || kind == Kind::kKaimingNormal;
 }
 
+// What no numbers could be drawn by; empty when all is well.
+std::string value_problem(const Init& init) {
+  std::string problem;
+  if (init.kind == Kind::kUniform && init.a > init.b) problem = "low <= high";
+  if (init.kind == Kind::kNormal && init.b < 0) problem = "std >= 0";
+  if (init.kind == Kind::kTruncNormal && !(init.c <= init.d && init.b > 0)) {
+    problem = "a <= b and std > 0";
+  }
+  bool is_xavier =
+      init.kind == Kind::kXavierUniform || init.kind == Kind::kXavierNormal;
+  if (is_xavier && init.a < 0) problem = "gain >= 0";
+  bool is_finite = std::isfinite(init.a) && std::isfinite(init.b);
+  if (init.kind != Kind::kConstant && !is_finite) problem = "finite numbers";
+  if (problem.empty()) return "";
+  return fmt::format("{} needs {}", init_text(init), problem);
+}
+
 // The standard deviation that a rule with fans asks for.
 double fan_std(const Init& init, const Fans& fans) {
   if (init.kind == Kind::kXavierUniform || init.kind == Kind::kXavierNormal) {
@@ -109,6 +126,8 @@ Init parse_init(std::string_view text) {
     }
     init.*value.place = given.numbers[0];
   }
+  std::string problem = value_problem(init);
+  if (!problem.empty()) fail_usage("[init] {}", problem);
   return init;
 }
 
@@ -139,10 +158,7 @@ std::string init_problem(const Init& init, const Shape& shape) {
   if (!fits) {
     return fmt::format("{} does not fit the shape {}", name, shape_text(shape));
   }
-  if (init.kind == Kind::kTruncNormal && !(init.c <= init.d && init.b > 0)) {
-    return fmt::format("{} needs a <= b and std > 0", init_text(init));
-  }
-  return {};
+  return value_problem(init);
 }
 
 Fans fans_of(const Shape& shape) {

@@ -19,6 +19,11 @@ std::string_view role_name(Role role) {
   return "";
 }
 
+bool Content::operator==(const Content& other) const {
+  if (bytes == other.bytes) return true;
+  return bytes && other.bytes && *bytes == *other.bytes;
+}
+
 Shape Slot::stored_shape() const {
   if (members == 0) return shape;
   Shape stored{members};
@@ -69,6 +74,7 @@ Slot Slot::beside(const std::string& own_name, Role of_role) const {
   other.role = of_role;
   other.init = Init::constant(0);
   other.inits.clear();
+  other.content = {};
   return other;
 }
 

@@ -3,7 +3,9 @@
 // runtime::State.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +54,15 @@ struct Init {
   bool operator==(const Init&) const = default;
 };
 
+// Bytes that a constant was given when its graph was made, row-major. Copies
+// share them; equal bytes are equal contents.
+struct Content {
+  std::shared_ptr<const std::vector<std::byte>> bytes = {};  // null: none
+
+  explicit operator bool() const { return bytes != nullptr; }
+  bool operator==(const Content& other) const;
+};
+
 inline constexpr int64_t kAllMembers = -1;
 
 // "member.3/", with which names of slots of one member alone begin.
@@ -71,6 +82,7 @@ struct Slot {
   // begins with member_prefix().
   std::vector<int64_t> owners = {};
   std::vector<Init> inits = {};  // by member, where they begin differently
+  Content content = {};          // of a constant; counts over `init`
 
   // [B, ...shape] in an array, shape otherwise.
   Shape stored_shape() const;

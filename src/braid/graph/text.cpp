@@ -34,6 +34,7 @@ class GraphPrinter {
   }
   void put_layout(const Value& value);
   void put_slot(const Slot& slot);
+  void put_content(const std::vector<std::byte>& bytes);
   void put_init(const Init& init);
   void put_inits(const std::vector<Init>& inits);
   void put_input(ValueId id);
@@ -100,7 +101,19 @@ void GraphPrinter::put_slot(const Slot& slot) {
   for (const std::string& alias : slot.aliases) {
     put(" alias={}", quoted_text(alias));
   }
+  if (slot.content) put_content(*slot.content.bytes);
   put("{}\n", slot.trainable ? "" : " frozen");
+}
+
+// Large ones are a mark: the name tells them apart.
+void GraphPrinter::put_content(const std::vector<std::byte>& bytes) {
+  constexpr size_t kMost = 4096;
+  if (bytes.size() > kMost) return put(" content=?");
+  std::string hex;
+  for (std::byte byte : bytes) {
+    hex += fmt::format("{:02x}", std::to_integer<int>(byte));
+  }
+  put(" content={}", quoted_text(hex));
 }
 
 void GraphPrinter::put_init(const Init& init) {

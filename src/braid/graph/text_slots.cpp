@@ -60,6 +60,31 @@ std::vector<Init> read_inits(TokenReader& in, const Shape& shape) {
   return inits;
 }
 
+int hex_digit(TokenReader& in, char c) {
+  size_t digit = std::string_view("0123456789abcdef").find(c);
+  if (digit == std::string_view::npos) {
+    in.fail("expected bytes such as \"00ff\" as content");
+  }
+  return static_cast<int>(digit);
+}
+
+// content="00ff": the bytes of a constant
+Content read_content(TokenReader& in) {
+  if (in.take('?')) {
+    in.fail(
+        "the content of this constant is too large for a text\n"
+        "HINT: train the file that the graph was made from");
+  }
+  std::string text = in.quoted();
+  if (text.size() % 2 != 0) text += '?';
+  std::vector<std::byte> bytes;
+  for (size_t i = 0; i < text.size(); i += 2) {
+    bytes.push_back(static_cast<std::byte>(hex_digit(in, text[i]) * 16 +
+                                           hex_digit(in, text[i + 1])));
+  }
+  return {std::make_shared<const std::vector<std::byte>>(std::move(bytes))};
+}
+
 void read_options(TokenReader& in, Slot& slot) {
   if (in.take_word("members")) {
     in.expect('=');
@@ -73,6 +98,10 @@ void read_options(TokenReader& in, Slot& slot) {
   while (in.take_word("alias")) {
     in.expect('=');
     slot.aliases.push_back(in.quoted());
+  }
+  if (in.take_word("content")) {
+    in.expect('=');
+    slot.content = read_content(in);
   }
   slot.trainable = !in.take_word("frozen");
   in.expect_done();
@@ -107,8 +136,10 @@ Slot read_slot_text(TokenReader& in) {
   if (slot.members < 0 || !type_fits({slot.dtype, slot.stored_shape()})) {
     in.fail("impossible number of members {}", slot.members);
   }
-  std::string problem = owners_problem(slot);
-  if (!problem.empty()) in.fail("{}", problem);
+  for (const std::string& problem :
+       {owners_problem(slot), content_problem(slot)}) {
+    if (!problem.empty()) in.fail("{}", problem);
+  }
   return slot;
 }
 

@@ -76,8 +76,9 @@ void Verifier::check_slots() const {
       fail_usage("[verify] slot '{}' has an impossible size: {} of {} members",
                  slot.name, shape_text(slot.shape), slot.members);
     }
-    std::string problem = owners_problem(slot);
-    if (!problem.empty()) {
+    for (const std::string& problem :
+         {owners_problem(slot), content_problem(slot)}) {
+      if (problem.empty()) continue;
       fail_usage("[verify] slot '{}': {}", slot.name, problem);
     }
   }
@@ -258,6 +259,17 @@ std::string owners_problem(const Slot& slot) {
   }
   return fmt::format("{} beginnings for {} members", slot.inits.size(),
                      slot.members);
+}
+
+std::string content_problem(const Slot& slot) {
+  if (!slot.content) return "";
+  if (slot.role != Role::kConstant || slot.members != 0) {
+    return "only constants that all members share have a content";
+  }
+  auto given = static_cast<int64_t>(slot.content.bytes->size());
+  if (given == slot.bytes()) return "";
+  return fmt::format("its content has {} bytes, expected {}", given,
+                     slot.bytes());
 }
 
 bool type_fits(const ValueType& type) {

@@ -20,6 +20,9 @@ bool uses_slot(std::string_view op);
 // empty when nothing is.
 std::string owners_problem(const Slot& slot);
 
+// What is wrong with the content of a slot; empty when nothing is.
+std::string content_problem(const Slot& slot);
+
 // Whether no size is negative and bytes and row-major strides fit 64 bits.
 bool type_fits(const ValueType& type);
 

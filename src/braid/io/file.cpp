@@ -14,6 +14,8 @@
 
 #include "braid/base/error.h"
 #include "braid/io/crc32.h"
+#include "braid/io/guarded_range.h"
+#include "braid/io/write_target.h"
 
 namespace braid::io {
 namespace {
@@ -21,6 +23,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kReadBytes = 1 << 20;
+constexpr std::string_view kHintWhole =
+    "bring the whole file back; a new version belongs beside it, or is moved "
+    "there when it is complete";
 
 class Descriptor {
  public:
@@ -53,8 +58,10 @@ Descriptor open_file(const fs::path& path, int flags) {
 std::string_view hint_for(int error) {
   switch (error) {
     case ENOSPC:
-    case EDQUOT:
-    case EFBIG: return "\nHINT: free some space or choose another disk";
+    case EDQUOT: return "\nHINT: free some space or choose another disk";
+    case EFBIG:
+      return "\nHINT: free some space or choose another disk; a limit of file "
+             "sizes (ulimit -f) counts too";
     case EACCES:
     case EPERM:
     case EROFS:
@@ -80,14 +87,17 @@ std::string_view hint_for(int error) {
   fail_file("file.write", "cannot write", path, error);
 }
 
-Bytes map_bytes(const Descriptor& file, const fs::path& path) {
+struct stat info_of(const Descriptor& file, const fs::path& path) {
   struct stat info;
   if (::fstat(file.get(), &info) != 0) fail_read(path, errno);
   if (S_ISDIR(info.st_mode)) fail_read(path, EISDIR);
   if (!S_ISREG(info.st_mode)) {
     fail_world("[file.read] '{}' is not a regular file", path.string());
   }
-  auto size = static_cast<size_t>(info.st_size);
+  return info;
+}
+
+Bytes map_bytes(const Descriptor& file, size_t size, const fs::path& path) {
   if (size == 0) return {};
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) fail_read(path, errno);
@@ -125,6 +135,34 @@ fs::path directory_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+// The system reads mapped bytes by itself and finds them gone.
+[[noreturn]] void fail_source(const fs::path& path) {
+  fail_world(
+      "[file.write] the content for '{}' could not be read: its file became "
+      "shorter meanwhile",
+      path.string());
+}
+
+void write_bytes(const Descriptor& file, Bytes bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    ssize_t written = retry_interrupted(
+        [&] { return ::write(file.get(), bytes.data(), bytes.size()); });
+    if (written < 0 && errno == EFAULT) fail_source(path);
+    if (written <= 0) fail_write(path, written < 0 ? errno : EIO);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+}
+
+FileSum write_pieces(const Descriptor& file, std::span<const Bytes> pieces,
+                     const fs::path& path) {
+  FileSum sum;
+  for (Bytes piece : pieces) {
+    write_bytes(file, piece, path);
+    add_piece(sum, piece);
+  }
+  return sum;
+}
+
 // A new file beside the target, deleted again unless it was renamed.
 class TemporaryFile {
  public:
@@ -136,14 +174,7 @@ class TemporaryFile {
     if (!renamed_) ::unlink(path_.c_str());
   }
 
-  void write(Bytes bytes) {
-    while (!bytes.empty()) {
-      ssize_t written = retry_interrupted(
-          [&] { return ::write(file_.get(), bytes.data(), bytes.size()); });
-      if (written <= 0) fail_write(target_, written < 0 ? errno : EIO);
-      bytes = bytes.subspan(static_cast<size_t>(written));
-    }
-  }
+  const Descriptor& file() const { return file_; }
 
   void move_to_target() {
     if (retry_interrupted([&] { return ::fsync(file_.get()); }) != 0 ||
@@ -174,39 +205,88 @@ class TemporaryFile {
 
 }  // namespace
 
+struct MappedFile::Mapping {
+  Mapping(const Descriptor& file, fs::path name)
+      : path(std::move(name)),
+        info(info_of(file, path)),
+        bytes(map_bytes(file, static_cast<size_t>(info.st_size), path)),
+        guard(std::in_place, bytes) {}
+  ~Mapping() {
+    guard.reset();  // before others may have the addresses
+    unmap(bytes);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  fs::path path;
+  struct stat info;  // when it was opened
+  Bytes bytes;
+  std::optional<GuardedRange> guard;
+};
+
+MappedFile::MappedFile(std::unique_ptr<Mapping> mapping)
+    : mapping_(std::move(mapping)), bytes_(mapping_->bytes) {}
+
 MappedFile::MappedFile(const fs::path& path) {
   Descriptor file = open_to_read(path);
   if (!file.valid()) fail_read(path, errno);
-  bytes_ = map_bytes(file, path);
+  mapping_ = std::make_unique<Mapping>(file, path);
+  bytes_ = mapping_->bytes;
 }
 
 std::optional<MappedFile> MappedFile::open_if_exists(const fs::path& path) {
   Descriptor file = open_to_read(path);
-  if (file.valid()) return MappedFile(map_bytes(file, path));
+  if (file.valid()) return MappedFile(std::make_unique<Mapping>(file, path));
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
   fail_read(path, errno);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})) {}
+    : mapping_(std::move(other.mapping_)),
+      bytes_(std::exchange(other.bytes_, {})) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(mapping_, other.mapping_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
-MappedFile::~MappedFile() { unmap(bytes_); }
+MappedFile::~MappedFile() = default;
+
+// The end of the last page that is left reads as zeros without a fault, so
+// the size is asked for too. A file that was replaced by another one stays
+// as it was for those who have it open.
+void MappedFile::check() const {
+  if (!mapping_) return;
+  const struct stat& before = mapping_->info;
+  struct stat now;
+  bool is_same = ::stat(mapping_->path.c_str(), &now) == 0 &&
+                 now.st_dev == before.st_dev && now.st_ino == before.st_ino;
+  if (is_same && now.st_size < before.st_size) {
+    fail_world(
+        "[file.read] '{}' became shorter while it was read: {} bytes, {} when "
+        "it was opened\nHINT: {}",
+        mapping_->path.string(), now.st_size, before.st_size, kHintWhole);
+  }
+  if (!mapping_->guard->has_lost()) return;
+  fail_world(
+      "[file.read] a part of '{}' could not be read: the file became shorter "
+      "meanwhile, or its disk failed\nHINT: {}",
+      mapping_->path.string(), kHintWhole);
+}
 
 FileSum write_file_atomically(const fs::path& path,
                               std::span<const Bytes> pieces) {
-  TemporaryFile file(path);
-  FileSum sum;
-  for (Bytes piece : pieces) {
-    file.write(piece);
-    add_piece(sum, piece);
+  WriteTarget target = find_write_target(path);
+  if (!target.is_replaceable) {
+    Descriptor file = open_file(target.path, O_WRONLY);
+    if (!file.valid()) fail_write(path, errno);
+    return write_pieces(file, pieces, path);
   }
+  TemporaryFile file(target.path);
+  FileSum sum = write_pieces(file.file(), pieces, path);
   file.move_to_target();
-  sync_directory(directory_of(path));
+  sync_directory(directory_of(target.path));
   return sum;
 }
 

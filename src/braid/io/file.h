@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -19,7 +20,8 @@ using Bytes = std::span<const std::byte>;
 
 // A regular file mapped read-only; an empty file gives empty bytes. The bytes
 // stay where they are when the object moves. If another process shortens the
-// file meanwhile, reading the lost part ends in SIGBUS.
+// file meanwhile, the lost part reads as zeros: call check() before what was
+// read is used. Reading and check() are thread-safe.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);
@@ -34,9 +36,15 @@ class MappedFile {
 
   Bytes bytes() const { return bytes_; }
 
- private:
-  explicit MappedFile(Bytes bytes) : bytes_(bytes) {}
+  // Throws std::runtime_error that names the file when it has become shorter
+  // since it was opened, or a part of it could not be read.
+  void check() const;
 
+ private:
+  struct Mapping;
+  explicit MappedFile(std::unique_ptr<Mapping> mapping);
+
+  std::unique_ptr<Mapping> mapping_;
   Bytes bytes_;
 };
 
@@ -49,7 +57,8 @@ struct FileSum {
 
 // Replaces or creates the file with the pieces one after the other. Blocks
 // until the content and the name are on the disk. Returns the sum of what was
-// given, whatever the disk made of it.
+// given, whatever the disk made of it. A link is followed, and a device or pipe
+// is written to as it is; see write_target.h for what is refused.
 FileSum write_file_atomically(const std::filesystem::path& path,
                               std::span<const Bytes> pieces);
 FileSum write_file_atomically(const std::filesystem::path& path,

@@ -3,21 +3,11 @@
 #include <algorithm>
 
 #include "braid/base/error.h"
+#include "braid/base/printable.h"
 
 namespace braid::io {
 
-std::string shown(std::string_view text) {
-  constexpr size_t kLimit = 100;
-  size_t end = std::min(text.size(), kLimit);
-  auto is_inside = [&] { return (text[end] & 0xc0) == 0x80; };  // of UTF-8
-  while (end > 0 && end < text.size() && is_inside()) --end;
-  std::string result(text.substr(0, end));
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  if (end < text.size()) result += "...";
-  return result;
-}
+std::string shown(std::string_view text) { return printable(text); }
 
 void Problems::add(std::string_view place, std::string_view text) {
   constexpr std::string_view kHint = "\nHINT: ";

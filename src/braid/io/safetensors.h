@@ -59,6 +59,9 @@ class SafetensorsFile {
 
   const Metadata& metadata() const { return content_.metadata; }
 
+  // As MappedFile::check().
+  void check() const { file_.check(); }
+
  private:
   SafetensorsFile(MappedFile file, SafetensorsContent content);
 

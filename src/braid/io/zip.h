@@ -42,8 +42,7 @@ class ZipArchive {
   const ZipEntry* find(std::string_view name) const;
 
   Bytes content(const ZipEntry& entry) const;
-  // Reads the whole entry. Meant for small ones: summing up the weights would
-  // take longer than mapping them, and damage there can do no harm.
+  // Reads the whole entry.
   bool has_right_checksum(const ZipEntry& entry) const;
 
  private:

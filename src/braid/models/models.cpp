@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "braid/base/error.h"
 #include "braid/base/text.h"
@@ -77,12 +78,16 @@ void read_sizes(std::string_view text, const Model& model, Sizes& sizes) {
                model.name);
   }
   text = text.substr(1, text.size() - 2);
+  std::set<std::string> given;
   while (!text.empty()) {
     std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     size_t equals = item.find('=');
     double value = read_value(item, equals);
-    set_size(model, sizes, std::string(trimmed(item.substr(0, equals))), value);
+    std::string key(trimmed(item.substr(0, equals)));
+    set_size(model, sizes, key, value);
+    if (given.insert(key).second) continue;
+    fail_usage("[model] {} has the size '{}' twice", model.name, key);
   }
 }
 

@@ -144,6 +144,15 @@ Var classes_second(Var y, Var target) {
   return y;
 }
 
+// One number per sample may keep a last dimension of one: [N, 1] is compared
+// with [N] as [N].
+Var as_shape_of(Var value, Var other) {
+  Shape shape = value.shape();
+  if (shape.empty() || shape.back() != 1) return value;
+  shape.pop_back();
+  return shape == other.shape() ? reshape(value, shape) : value;
+}
+
 }  // namespace
 
 double LossValues::operator()(std::string_view name) const {
@@ -157,6 +166,10 @@ const std::vector<LossKind>& loss_kinds() {
 
 Var NamedLossCall::operator()(Var y, Var target) const {
   if (is_floating(target.dtype())) target = cast(target, y.dtype());
+  if (!kind->takes_classes) {
+    y = as_shape_of(y, target);
+    target = as_shape_of(target, y);
+  }
   if (!kind->takes_classes && target.shape() != y.shape()) {
     fail_usage("[loss] {} compares {} with {}", kind->name,
                shape_text(y.shape()), shape_text(target.shape()));

@@ -39,7 +39,8 @@ struct NamedLossCall {
   const LossKind* kind = nullptr;
   LossValues values;
 
-  // One number. Targets that are floats get y's type.
+  // One number. Targets that are floats get y's type; a last dimension of one
+  // that only one of both has counts for nothing where numbers are compared.
   Var operator()(Var y, Var target) const;
 };
 NamedLossCall parse_loss(std::string_view text);

@@ -15,7 +15,7 @@ namespace {
 bool is_same_slot(const Slot& a, const Slot& b) {
   return a.dtype == b.dtype && a.shape == b.shape && a.role == b.role &&
          a.aliases == b.aliases && a.trainable == b.trainable &&
-         a.members == b.members;
+         a.members == b.members && a.content == b.content;
 }
 
 // Numbers of a member that lie side by side even where only some have them.

@@ -6,6 +6,7 @@
 
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
+#include "braid/base/narrow_float.h"
 #include "braid/ops/foreign.h"
 #include "braid/passes/names.h"
 
@@ -26,11 +27,6 @@ void check_limit(const plan::Program& program, Backend& backend) {
     throw std::runtime_error(
         plan::limit_report(program, room + program.device_slot_bytes()));
   }
-}
-
-double as_double(const std::byte* data, DType dtype) {
-  if (dtype == DType::kFloat64) return *reinterpret_cast<const double*>(data);
-  return static_cast<double>(*reinterpret_cast<const float*>(data));
 }
 
 // A trial runs the op: one that cannot must not keep the machine busy.
@@ -291,7 +287,7 @@ void Executor::add_losses() {
   losses_.resize(static_cast<size_t>(num_elements(type.shape)));
   for (size_t i = 0; i < losses_.size(); ++i) {
     auto at = static_cast<int64_t>(i) * item_bytes(type.dtype);
-    losses_[i] += as_double(content.data() + at, type.dtype) /
+    losses_[i] += number_at(content.data() + at, type.dtype) /
                   static_cast<double>(program_.micro_batches);
   }
 }

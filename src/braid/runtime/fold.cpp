@@ -4,6 +4,7 @@
 #include <map>
 
 #include "braid/base/error.h"
+#include "braid/base/rng.h"
 #include "braid/graph/copy.h"
 #include "braid/runtime/evaluate.h"
 
@@ -20,6 +21,17 @@ int64_t bytes_of(const ValueType& type) {
 bool names_no_input(const Node& node) {
   return node.op == "torch_op" &&
          node.attrs.text("args").find('$') == std::string::npos;
+}
+
+// Equal contents of equal types have one name, in whatever graph.
+std::string constant_name(const ValueType& type,
+                          const std::vector<std::byte>& bytes) {
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()),
+                        bytes.size());
+  std::string kind =
+      fmt::format("{}{}", dtype_name(type.dtype), shape_text(type.shape));
+  return fmt::format("constant/{:016x}",
+                     mix_bits(stable_hash(kind), stable_hash(text)));
 }
 
 // Finds the values that are known, and those of them that others need.
@@ -206,15 +218,22 @@ class Folder {
   ValueId value_of(ValueId id) {
     ValueId& value = copier_.value(id);
     if (value != kNone) return value;
+    return value = read(copier_.to, made_slot(id)).id;
+  }
+
+  SlotId made_slot(ValueId id) {
     const ValueType& type = graph_.value(id).type;
-    SlotId slot = copier_.to.add_slot(
-        {.name = fmt::format("constant/{}", folded_->made.size()),
-         .dtype = type.dtype,
-         .shape = type.shape,
-         .role = Role::kConstant});
+    auto bytes = std::make_shared<const std::vector<std::byte>>(
+        std::move(contents_.at(id)));
+    std::string name = constant_name(type, *bytes);
+    SlotId known = copier_.to.find_slot(name);
+    if (known != kNone) return known;
     folded_->kept.push_back(kNone);
-    folded_->made.emplace_back(slot, std::move(contents_.at(id)));
-    return value = read(copier_.to, slot).id;
+    return copier_.to.add_slot({.name = std::move(name),
+                                .dtype = type.dtype,
+                                .shape = type.shape,
+                                .role = Role::kConstant,
+                                .content = {std::move(bytes)}});
   }
 
   const Graph& graph_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "braid/base/error.h"
+#include "braid/base/narrow_float.h"
 #include "braid/passes/names.h"
 #include "braid/runtime/initial_values.h"
 
@@ -13,7 +14,9 @@ namespace {
 
 // Most slots begin with zeros: members that enter should not wait for them.
 template <class T>
-void fill(std::vector<std::byte>& content, const Slot& slot, int64_t seed) {
+void fill(
+    std::vector<std::byte>& content, const Slot& slot, int64_t seed,
+    T (*narrow)(double) = [](double v) { return static_cast<T>(v); }) {
   if (slot.init == Init::constant(0)) return;
   InitialValues values = initial_values(slot, seed);
   auto* data = reinterpret_cast<T*>(content.data());
@@ -22,15 +25,17 @@ void fill(std::vector<std::byte>& content, const Slot& slot, int64_t seed) {
   for (size_t first = 0; first < size; first += part.size()) {
     size_t count = std::min(part.size(), size - first);
     values(std::span(part).first(count), first);
-    for (size_t i = 0; i < count; ++i) {
-      data[first + i] = static_cast<T>(part[i]);
-    }
+    for (size_t i = 0; i < count; ++i) data[first + i] = narrow(part[i]);
   }
 }
+
+uint16_t to_f16(double value) { return f16_bits(static_cast<float>(value)); }
+uint16_t to_bf16(double value) { return bf16_bits(static_cast<float>(value)); }
 
 }  // namespace
 
 std::vector<std::byte> initial_content(const Slot& slot, int64_t seed) {
+  if (slot.content) return *slot.content.bytes;
   auto bytes = num_elements(slot.shape) * item_bytes(slot.dtype);
   std::vector<std::byte> content(static_cast<size_t>(bytes));
   switch (slot.dtype) {
@@ -42,8 +47,8 @@ std::vector<std::byte> initial_content(const Slot& slot, int64_t seed) {
     case DType::kBool: fill<uint8_t>(content, slot, seed); break;
     case DType::kInt8: fill<int8_t>(content, slot, seed); break;
     case DType::kInt16: fill<int16_t>(content, slot, seed); break;
-    case DType::kFloat16:
-    case DType::kBFloat16:
+    case DType::kFloat16: fill<uint16_t>(content, slot, seed, to_f16); break;
+    case DType::kBFloat16: fill<uint16_t>(content, slot, seed, to_bf16); break;
     case DType::kComplex64:
     case DType::kComplex128:
       if (slot.init == Init::constant(0)) break;

@@ -135,7 +135,11 @@ plan::Rates rates_of(const Job& job) {
             .link_bytes_per_s = 2e10,
             .call_s = 4e-6};
   }
-  return {.flops_per_s = 2e10 * job.threads(),
+  return cpu_rates(job.threads());
+}
+
+plan::Rates cpu_rates(int threads) {
+  return {.flops_per_s = 2e10 * threads,
           .bytes_per_s = 1e10,
           .link_bytes_per_s = 5e9,
           .call_s = 1e-6};

@@ -11,6 +11,7 @@ namespace braid::train {
 // Rough speeds of the device and threads of a job, for arithmetic: only how
 // sizes compare matters, and a profile corrects it.
 plan::Rates rates_of(const Job& job);
+plan::Rates cpu_rates(int threads);
 
 // Borrows the job and the backend, which outlive the result. Each size is
 // compiled when it is first asked for, with everything kept on the device;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "braid/io/data/dataset.h"
@@ -21,8 +22,12 @@ class DatasetCache {
     return known;
   }
 
+  // Whether this text is asked about for the first time.
+  bool is_new(const std::string& text) { return asked_.insert(text).second; }
+
  private:
   std::map<std::string, data::DatasetPtr> opened_;
+  std::set<std::string> asked_;
 };
 
 }  // namespace braid::train

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <set>
 
 #include "braid/io/pt2/import.h"
 #include "braid/runtime/machine.h"
@@ -11,28 +13,51 @@
 
 namespace braid::train {
 
-// First contents of slots: weights that stay in the file until they are
-// written, and constants that were made on import.
+// What the slots of a model get that begins from a file.
+struct FirstWeights {
+  std::string prefix = {};  // of the slots' names
+  // Parameters whose names fit one of these patterns, without the prefix, keep
+  // what their initialiser gave them;
+  std::vector<std::string> initialised = {};
+  // so do those that the file tells how to draw.
+  bool draws = false;
+};
+
+// First contents of slots: they stay in the file until they are written.
+// One thread.
 class FirstContents {
  public:
+  FirstContents(std::filesystem::path path, io::pt2::Imported& imported);
   void add(const Slot& slot, io::pt2::SlotContent content);
-  void add(const Slot& slot, std::vector<std::byte> bytes);
-  void keep(std::shared_ptr<const io::MappedFile> file);
 
   // Writes into one member of a state that was initialised and that has the
-  // slots under their names, behind `prefix`. Parameters whose names fit one
-  // of the patterns keep what their initialiser gave them.
+  // slots under their names. Throws std::runtime_error when the file's bytes
+  // are damaged.
   void apply(runtime::State& state, int64_t member,
-             const std::vector<std::string>& initialised = {},
-             const std::string& prefix = "") const;
+             const FirstWeights& how = {}) const;
+  // Slots that the file tells how to draw begin so.
+  void draw(Graph& graph, const std::string& prefix = "") const;
+  // Whether it does for any.
+  bool has_draws() const { return !draws_.empty(); }
+  // Parameters with something random in them that cannot be drawn anew.
+  std::vector<std::string> undrawn() const;
+  // What that means for whoever gives a seed; empty: nothing.
+  std::string shared_words() const;
   // Equal files have equal numbers.
   uint64_t fingerprint() const { return fingerprint_; }
 
  private:
+  void write(runtime::State& state, SlotId slot, int64_t member,
+             const Slot& own, const io::pt2::SlotContent& content) const;
+  const io::pt2::Initialiser* draw_of(const Slot& slot) const;
+
+  std::filesystem::path path_;
   std::vector<std::pair<Slot, io::pt2::SlotContent>> stored_;
-  std::vector<std::pair<Slot, std::vector<std::byte>>> made_;
+  std::map<std::string, io::pt2::Initialiser> draws_;  // by parameter
+  std::set<std::string> seedless_;
   std::shared_ptr<const io::MappedFile> file_;
   uint64_t fingerprint_ = 0;
+  mutable std::set<const std::byte*> checked_;  // storages
 };
 
 struct ExportedModel {

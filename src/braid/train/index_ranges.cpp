@@ -5,8 +5,14 @@
 
 namespace braid::train {
 
+IndexRange both(const IndexRange& a, const IndexRange& b) {
+  return {std::min(a.size, b.size),
+          a.ignored == b.ignored ? a.ignored : std::nullopt};
+}
+
 ValueId input_behind(const Graph& graph, ValueId id) {
-  constexpr std::array kViews{"reshape", "view", "contiguous", "copy", "slice"};
+  constexpr std::array kViews{"reshape", "view",  "contiguous",
+                              "copy",    "slice", "permute"};
   while (graph.value(id).producer != kNone) {
     const Node& node = graph.node(graph.value(id).producer);
     if (std::ranges::find(kViews, node.op) == kViews.end()) return kNone;
@@ -27,7 +33,8 @@ std::map<std::string, IndexRange> index_ranges(const Graph& forward) {
     const Shape& table = forward.value(node.inputs[0]).type.shape;
     IndexRange range{is_loss ? table.back() : table.front(), {}};
     if (is_loss) range.ignored = node.attrs.integer_or("ignore_index", -100);
-    ranges[value.name] = range;
+    auto [known, is_new] = ranges.emplace(value.name, range);
+    if (!is_new) known->second = both(known->second, range);
   }
   return ranges;
 }

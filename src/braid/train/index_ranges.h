@@ -15,7 +15,10 @@ struct IndexRange {
   std::optional<int64_t> ignored = {};
 };
 
-// By the name of the input.
+// What lies in both ranges.
+IndexRange both(const IndexRange& a, const IndexRange& b);
+
+// By the name of the input. One that several nodes read has to suit them all.
 std::map<std::string, IndexRange> index_ranges(const Graph& forward);
 
 // The input that a value is a view of; kNone when it is none.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <thread>
 
 #include "braid/base/error.h"
+#include "braid/train/threads.h"
 
 namespace braid::train {
 namespace {
@@ -12,6 +12,7 @@ namespace {
 JobConfig resolved(JobConfig config, const JobHooks& hooks) {
   config = with_hooks(std::move(config), hooks);
   config.validate();
+  thread_count(config.threads, "job");  // before anything is opened
   resolve_data_paths(config);
   return config;
 }
@@ -51,11 +52,55 @@ Job::Job(const runtime::Machine& machine, JobConfig config, JobHooks hooks)
                                         std::move(hooks.loss))),
       best_by_(train::best_by(config_, model_->metrics())),
       stops_by_(train::stops_by(config_, model_->metrics())) {
+  if (!hooks.datasets || hooks.datasets->is_new(data_key())) {
+    checks_ = check_data(kQuickCheck);
+  }
   count_steps();
   set_places();
   std::chrono::duration<double> took =
       std::chrono::steady_clock::now() - begin_;
   open_s_ = took.count();
+}
+
+Job::DataChecks Job::check_data(const CheckLimits& limits) const {
+  auto argument = [this](const std::string& field) {
+    return data_.argument(field);
+  };
+  // With `on_nan: skip` a training passes over such samples; an evaluation
+  // cannot.
+  bool skips = config_.on_nan == "skip";
+  DataChecks checks;
+  checks.train = check_values(*data_.train, model_->inputs(), argument,
+                              config_.data.allow_nan ? NonFinite::kAllow
+                              : skips                ? NonFinite::kNote
+                                                     : NonFinite::kRefuse,
+                              limits);
+  if (!has_eval()) return checks;
+  const DataConfig& eval = config_.eval.data.value_or(config_.data);
+  checks.eval = check_values(
+      *data_.eval, model_->inputs(), argument,
+      eval.allow_nan ? NonFinite::kAllow : NonFinite::kRefuse, limits);
+  return checks;
+}
+
+// Tells jobs apart whose data have to be looked at each.
+std::string Job::data_key() const {
+  std::string key =
+      fmt::format("{} {} {} {} {}", static_cast<const void*>(data_.train.get()),
+                  static_cast<const void*>(data_.eval.get()), config_.on_nan,
+                  config_.data.allow_nan,
+                  config_.eval.data.value_or(config_.data).allow_nan);
+  for (const auto& [field, argument] : data_.inputs) {
+    key += fmt::format(" {}:{}={}:{}", field.size(), field, argument.size(),
+                       argument);
+  }
+  for (const auto& [name, range] : model_->inputs()) {
+    key += fmt::format(" {}:{}", name.size(), name);
+    if (!range) continue;
+    key += fmt::format("<{}", range->size);
+    if (range->ignored) key += fmt::format(" but {}", *range->ignored);
+  }
+  return key;
 }
 
 void Job::count_steps() {
@@ -163,10 +208,7 @@ data::LoaderOptions Job::loader_options() const {
           .seed = config_.data_seed()};
 }
 
-int Job::threads() const {
-  if (config_.threads > 0) return static_cast<int>(config_.threads);
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
+int Job::threads() const { return thread_count(config_.threads, "job"); }
 
 std::string Job::device() const { return runtime::device_name(config_.device); }
 

@@ -30,6 +30,15 @@ class Job {
   const Watched& best_by() const { return best_by_; }
   const Watched& stops_by() const { return stops_by_; }
 
+  // Looks at samples, more than the constructor did where the limits allow.
+  // Throws for what check_values() refuses.
+  struct DataChecks {
+    DataCheck train, eval;
+  };
+  DataChecks check_data(const CheckLimits& limits) const;
+  // What the constructor looked at.
+  const DataChecks& data_checks() const { return checks_; }
+
   int64_t num_steps() const { return num_steps_; }
   std::optional<double> num_epochs() const;  // when the job counts them
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
@@ -65,6 +74,7 @@ class Job {
   double open_s() const { return open_s_; }  // that the constructor took
 
  private:
+  std::string data_key() const;
   void count_steps();
   void set_places();
 
@@ -76,6 +86,7 @@ class Job {
   JobData data_;
   std::unique_ptr<JobModel> model_;
   Watched best_by_, stops_by_;
+  DataChecks checks_;
   int64_t num_steps_ = 0, steps_per_epoch_ = 0;
   int64_t rest_rows_ = 0, eval_rows_ = 0, eval_rest_rows_ = 0;
   Places places_;

@@ -12,6 +12,10 @@ bool is_path(std::string_view model) {
   return has_point || model.find('/') != model.npos;
 }
 
+// Beyond these, products of sizes would not fit, or nothing would ever end.
+constexpr double kMostRows = 1e9, kMostEpochs = 1e9, kMostSteps = 1e15;
+constexpr double kMostThreads = 1024;
+
 constexpr config::CallForm kModelForm{"name", is_path};
 constexpr config::CallForm kKindForm{"kind"};
 
@@ -28,6 +32,8 @@ void describe(Section& s, DataConfig& c) {
       .min(0);
   s.choice("on_change", c.on_change, {"warn", "refuse"},
            "What a resumed run does when the data are not as they were");
+  s.flag("allow_nan", c.allow_nan,
+         "NaN and infinity among the numbers are no mistake");
   s.options("augment", c.augment, "OPTION", "Changes of images: docs/data.md");
   s.rest(c.options, "OPTION", "Option of the source: docs/data.md");
 }
@@ -52,6 +58,9 @@ void describe(Section& s, ClipConfig& c) {
 void describe(Section& s, InitConfig& c) {
   s.bare("file");
   s.path("file", c.file, "safetensors with parameters to begin with");
+  s.choice("from", c.from, {"auto", "file", "seed"},
+           "Of a .pt2 file: its weights, or weights drawn as its module draws "
+           "them; auto: those of the file for seed 0, else drawn");
   s.rest(c.rules, "PATTERN", "Initialiser of parameters: normal(std=0.02)");
 }
 
@@ -68,7 +77,9 @@ void describe(Section& s, EarlyStopConfig& c) {
 void describe(Section& s, EvalConfig& c) {
   s.section("data", c.data, "Absent: the test part of the source");
   s.whole("every", c.every, "Steps between; 0: the end of each epoch").min(0);
-  s.whole("batch_size", c.batch_size, "Absent: as in training").min(1);
+  s.whole("batch_size", c.batch_size, "Absent: as in training")
+      .min(1)
+      .max(kMostRows);
   s.texts("metrics", c.metrics, "accuracy, top5, perplexity, outputs, ...");
   s.section("early_stop", c.early_stop, "End when it gets no better");
   s.whole("limit", c.limit, "Samples to look at; absent: all").min(1);
@@ -120,9 +131,15 @@ void describe_learning(Section& s, JobConfig& c) {
   s.section("optimizer", c.optimizer, "How parameters change");
   s.call("schedule", c.schedule, kKindForm,
          "How the learning rate changes: cosine(steps=900,warmup=10)");
-  s.whole("steps", c.steps, "Steps in all; wins over epochs").min(1);
-  s.whole("epochs", c.epochs, "Times that all data is seen").min(1);
-  s.whole("batch_size", c.batch_size, "Samples of one step").min(1);
+  s.whole("steps", c.steps, "Steps in all; wins over epochs")
+      .min(1)
+      .max(kMostSteps);
+  s.whole("epochs", c.epochs, "Times that all data is seen")
+      .min(1)
+      .max(kMostEpochs);
+  s.whole("batch_size", c.batch_size, "Samples of one step")
+      .min(1)
+      .max(kMostRows);
   s.flag("drop_last", c.drop_last, "Leave out a last batch that is not full");
   s.whole("accumulate", c.accumulate, "Parts that a batch is cut into").min(1);
   s.section("clip", c.clip, "Limits of gradients");
@@ -138,14 +155,16 @@ void describe_run(Section& s, JobConfig& c) {
   s.choice("precision", c.precision, {"f32", "bf16"}, "Of the computation");
   s.choice("dtype", c.dtype, {"f32", "f64"}, "Of the parameters");
   s.whole("seed", c.seed, "Of all that is random").min(0);
-  s.whole("threads", c.threads, "0: one per core").min(0);
+  s.whole("threads", c.threads, "0: one per core").min(0).max(kMostThreads);
   s.section("eval", c.eval, "Evaluation");
   s.whole("log_every", c.log_every, "Steps between lines of the log").min(1);
   s.section("checkpoint", c.checkpoint, "What is kept to resume from");
   s.choice("on_nan", c.on_nan, {"stop", "skip"},
            "What to do when the loss or a gradient is not finite");
   s.text("device", c.device, "cpu, cuda or cuda:N");
-  s.bytes("memory_limit", c.memory_limit, "Never exceeded; absent: none")
+  s.bytes("memory_limit", c.memory_limit,
+          "Of the device, never exceeded; on a CPU the process takes more; "
+          "absent: none")
       .min(1);
 }
 

@@ -20,6 +20,7 @@ struct DataConfig {
   // Of the order and of random changes; absent: the job's. Jobs with equal
   // data and equal seeds of them see the same batches.
   std::optional<int64_t> order_seed = {};
+  bool allow_nan = false;        // floats that are not finite are no mistake
   config::Options augment = {};  // "crop", "flip", "mean", "std"
   config::Options options = {};  // the source's own
   // When a run is resumed and finds other data: warn, refuse.
@@ -55,7 +56,10 @@ struct ClipConfig {
 // What parameters begin with. The file comes last.
 struct InitConfig {
   std::filesystem::path file = {};  // safetensors; empty: none
-  config::Options rules = {};       // pattern -> "normal(std=0.02)", in order
+  // Where parameters of an exported model come from that the file tells how to
+  // draw: file, seed; auto: the file for seed 0, else the seed.
+  std::string from = "auto";
+  config::Options rules = {};  // pattern -> "normal(std=0.02)", in order
 
   bool operator==(const InitConfig&) const = default;
 };

@@ -7,8 +7,9 @@
 #include "braid/io/data/augment.h"
 #include "braid/io/data/cast.h"
 #include "braid/io/data/sources.h"
+#include "braid/io/problems.h"
 #include "braid/passes/names.h"
-#include "braid/train/index_ranges.h"
+#include "braid/train/data_check.h"
 #include "braid/train/job_file.h"
 
 namespace braid::train {
@@ -94,21 +95,56 @@ std::string type_text(const ValueType& type) {
 }
 
 std::string fields_text(const data::Dataset& dataset) {
-  std::string text;
-  for (const data::Field& field : dataset.fields()) {
-    text +=
-        fmt::format("{}{}", text.empty() ? "" : ", ", data::field_text(field));
-  }
-  return text;
+  return data::fields_text(dataset.fields());
 }
 
 void check_same_fields(const JobData& data) {
-  auto type = [](const data::Field& f) { return field_text(f); };
-  const auto& train = data.train->fields();
-  const auto& eval = data.eval->fields();
-  if (std::ranges::equal(train, eval, {}, type, type)) return;
+  auto texts = [](const data::Dataset& dataset) {
+    std::vector<std::string> sorted;
+    for (const data::Field& f : dataset.fields()) {
+      sorted.push_back(field_text(f));
+    }
+    std::ranges::sort(sorted);
+    return sorted;
+  };
+  if (texts(*data.train) == texts(*data.eval)) return;
   fail_usage("[data] training data have {}, eval data {}",
              fields_text(*data.train), fields_text(*data.eval));
+}
+
+// Sources that number labels themselves do so by what each file shows: the
+// same number must not stand for another label.
+void check_same_classes(const JobData& data) {
+  for (const data::Field& field : data.train->fields()) {
+    const auto& train = field.class_names;
+    size_t number = data.eval->find_field(field.name).value();
+    const auto& eval = data.eval->fields()[number].class_names;
+    size_t common = std::min(train.size(), eval.size());
+    for (size_t i = 0; i < common; ++i) {
+      if (train[i] == eval[i]) continue;
+      fail_world(
+          "[data] class {} of the field '{}' is '{}' in training ({}) and "
+          "'{}' in evaluation ({})\n"
+          "HINT: both need the same labels; of csv, write the same 'names', "
+          "and of text take both parts from one file",
+          i, field.name, io::shown(train[i]), data.train->name(),
+          io::shown(eval[i]), data.eval->name());
+    }
+  }
+}
+
+// Fields are known by their number from here on, so those of the evaluation
+// take the order of training.
+DatasetPtr in_order_of(const data::Dataset& train, const DatasetPtr& eval,
+                       DatasetCache& cache) {
+  std::vector<std::string> names;
+  std::string key =
+      fmt::format("order of {}", static_cast<const void*>(eval.get()));
+  for (const data::Field& field : train.fields()) {
+    names.push_back(field.name);
+    key += fmt::format(" {}:{}", field.name.size(), field.name);
+  }
+  return cache.get(key, [&] { return data::ordered_fields(eval, names); });
 }
 
 void check_inputs(const JobData& data) {
@@ -116,8 +152,10 @@ void check_inputs(const JobData& data) {
     if (data.train->find_field(field)) continue;
     std::vector<std::string> known;
     for (const data::Field& f : data.train->fields()) known.push_back(f.name);
-    fail_usage("[inputs] the data have no field '{}'\nHINT: did you mean '{}'?",
-               field, nearest_name(field, known));
+    fail_usage(
+        "[inputs] the data have no field '{}', but {}\n"
+        "HINT: write inputs: {{FIELD: ARGUMENT}}; did you mean '{}'?",
+        field, fields_text(*data.train), nearest_name(field, known));
   }
 }
 
@@ -132,8 +170,13 @@ std::string problem_of(const JobData& data, size_t number, const Value& value,
                        field.name, type_text(type));
   }
   if (range && data.classes(number) > range->size) {
-    return fmt::format("takes {} classes, the field '{}' has {}", range->size,
-                       field.name, data.classes(number));
+    std::string where = first_outside(*data.train, number, *range, kLongCheck);
+    if (where.empty() && data.eval) {
+      where = first_outside(*data.eval, number, *range, kLongCheck);
+    }
+    return fmt::format("takes {} classes, the field '{}' has {}{}{}",
+                       range->size, field.name, data.classes(number),
+                       where.empty() ? "" : ": ", where);
   }
   return {};
 }
@@ -147,6 +190,22 @@ std::string unused_inputs(const JobData& data, const Graph& forward) {
                         argument, field);
   }
   return text;
+}
+
+// Images without channels are what most arrays of grey ones are.
+std::string channels_hint(const JobData& data, const Graph& forward) {
+  for (ValueId id : forward.inputs()) {
+    const Value& value = forward.value(id);
+    auto number = data.field_of(value.name);
+    if (!number || value.type.shape.size() != 4) continue;
+    const data::Field& field = data.train->fields()[*number];
+    if (field.shape.size() != 2) continue;
+    return fmt::format(
+        "\nHINT: images have channels, [C, H, W]: save {}[:, None], which is "
+        "[N, 1, {}, {}]",
+        field.name, field.shape[0], field.shape[1]);
+  }
+  return {};
 }
 
 }  // namespace
@@ -187,6 +246,8 @@ JobData open_data(const JobConfig& config, const JobHooks& hooks) {
         key, [&] { return data::first_samples(whole, *config.eval.limit); });
   }
   check_same_fields(data);
+  check_same_classes(data);
+  data.eval = in_order_of(*data.train, data.eval, cache);
   return data;
 }
 
@@ -236,8 +297,9 @@ void check_arguments(const JobData& data, const Graph& forward, int64_t rows,
   problems += unused_inputs(data, forward);
   fail_usage(
       "[data] {} does not fit the model:{}\n"
-      "HINT: it has {}; 'inputs: {{FIELD: ARGUMENT}}' names which is which",
-      data.train->name(), problems, fields_text(*data.train));
+      "HINT: it has {}; 'inputs: {{FIELD: ARGUMENT}}' names which is which{}",
+      data.train->name(), problems, fields_text(*data.train),
+      channels_hint(data, forward));
 }
 
 }  // namespace braid::train

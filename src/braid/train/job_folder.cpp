@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "braid/base/error.h"
+#include "braid/base/printable.h"
 #include "braid/io/checkpoint.h"
 #include "braid/io/directory_lock.h"
 #include "braid/io/file.h"
 #include "braid/train/job_file.h"
+#include "braid/train/job_names.h"
 #include "braid/train/run_files.h"
 
 namespace braid::train {
@@ -37,6 +40,30 @@ JobFolder parse_folder(const Json& json, const fs::path& path) {
     folder.jobs.push_back({job.at("name"), parse_job(text, path)});
   }
   return folder;
+}
+
+// The file may be from anywhere, and names are those of folders.
+void check_names(const JobFolder& folder, const fs::path& path) {
+  constexpr size_t kMost = 255;  // bytes of a file's name
+  std::set<std::string> seen;
+  for (const NamedJob& job : folder.jobs) {
+    std::string problem = name_problem(job.name, kMost);
+    if (problem.empty() && !seen.insert(job.name).second) {
+      problem = "is that of two jobs";
+    }
+    if (problem.empty()) continue;
+    fail_world(
+        "[resume] '{}': the name '{}' of a job {}\n"
+        "HINT: names are those of folders beside the file",
+        path.string(), printable(job.name), problem);
+  }
+}
+
+// What is wrong, without the words of the library.
+std::string problem_of(const Json::exception& error) {
+  const auto* parsing = dynamic_cast<const Json::parse_error*>(&error);
+  if (!parsing) return "it has not the form that is written there";
+  return fmt::format("it is no JSON, from byte {} on", parsing->byte);
 }
 
 // Every job is a member of one array.
@@ -147,16 +174,22 @@ void create_job_folder(const fs::path& out, const JobFolder& folder) {
 JobFolder read_job_folder(const fs::path& out) {
   io::MappedFile file(jobs_path(out));
   const auto* begin = reinterpret_cast<const char*>(file.bytes().data());
+  std::string problem = "it is empty";
   try {
-    Json json = Json::parse(begin, begin + file.bytes().size());
-    JobFolder folder = parse_folder(json, jobs_path(out));
-    if (is_whole(folder)) return folder;
+    if (!file.bytes().empty()) {
+      Json json = Json::parse(begin, begin + file.bytes().size());
+      JobFolder folder = parse_folder(json, jobs_path(out));
+      check_names(folder, jobs_path(out));
+      if (is_whole(folder)) return folder;
+      problem = "it does not say which jobs train together";
+    }
   } catch (const Json::exception& error) {
-    fail_world("[resume] '{}' cannot be read: {}", jobs_path(out).string(),
-               error.what());
+    problem = problem_of(error);
   }
-  fail_world("[resume] '{}' does not say which jobs train together",
-             jobs_path(out).string());
+  fail_world(
+      "[resume] '{}' cannot be used: {}\n"
+      "HINT: jobs go on one by one too: braid resume {}/NAME",
+      jobs_path(out).string(), problem, out.string());
 }
 
 }  // namespace braid::train

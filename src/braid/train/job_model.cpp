@@ -1,5 +1,7 @@
 #include "braid/train/job_model.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "braid/base/error.h"
@@ -76,16 +78,39 @@ ModelHints hints_for(const JobConfig& job, const std::string& model,
   return hints;
 }
 
+void check_draws(const JobNetwork& network) {
+  if (network.config.init.from != "seed") return;
+  if (network.contents && network.contents->has_draws()) return;
+  fail_usage(
+      "[init] from: '{}' does not tell how its parameters are drawn\n"
+      "HINT: export it with scripts/export_model.py, or name initialisers, as "
+      "init: {{'*.weight': xavier_uniform}}",
+      network.config.model);
+}
+
+[[noreturn]] void fail_unknown_argument(const std::string& field,
+                                        const std::string& argument,
+                                        const std::vector<std::string>& known) {
+  fail_usage(
+      "[inputs] there is no argument '{}' for the field '{}'; there {} {}\n"
+      "HINT: did you mean '{}'?",
+      argument, field, known.size() == 1 ? "is" : "are", fmt::join(known, ", "),
+      nearest_name(argument, known));
+}
+
 }  // namespace
 
 JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
                    const JobData& data, LossFunction loss)
     : machine_(machine), config_(config), data_(data), loss_(std::move(loss)) {
+  if (config.phases.empty()) check_renamed();
   add_networks();
+  for (const JobNetwork& network : networks_) check_draws(network);
   int64_t rows = config.batch_size / config.accumulate;
   for (size_t i = 0; i < phases_.size(); ++i) {
     Graph graph = forward(i, rows);
     check_arguments(data_, graph, rows, noise_names());
+    add_inputs(inputs_, graph);
   }
   data.eval ? prepare_eval(rows) : check_unwatched(config);
 }
@@ -98,7 +123,39 @@ void JobModel::prepare_eval(int64_t rows) {
   metrics_ = config_.eval.metrics;
   if (metrics_.empty()) metrics_ = default_metrics(eval(rows));
   check_watched(config_, metrics_);
-  check_arguments({data_.eval, nullptr, data_.inputs}, eval(rows), rows, {});
+  Graph graph = eval(rows);
+  check_arguments({data_.eval, nullptr, data_.inputs}, graph, rows, {});
+  add_inputs(inputs_, graph);
+}
+
+// A field that `inputs` gives to no argument would be left out in silence, or
+// be taken for the target of the loss.
+void JobModel::check_renamed() const {
+  if (config_.inputs.empty()) return;
+  std::vector<std::string> known = input_names(machine_, config_.model);
+  bool has_target = !config_.target.empty();
+  if (has_target) known.push_back(config_.target);
+  bool finds_target = !has_target && (loss_ || !config_.loss.empty());
+  for (const auto& [field, argument] : config_.inputs) {
+    if (std::ranges::find(known, argument) != known.end()) continue;
+    if (finds_target && is_only_target(argument, known)) continue;
+    fail_unknown_argument(field, argument, known);
+  }
+}
+
+// Of an exported model the one field that its forward does not take is what
+// the loss compares with.
+bool JobModel::is_only_target(const std::string& argument,
+                              const std::vector<std::string>& taken) const {
+  if (!is_exported()) return false;
+  for (const data::Field& field : data_.train->fields()) {
+    std::string name = data_.argument(field.name);
+    bool is_free = std::ranges::find(taken, name) == taken.end();
+    if (is_free && name != argument) return false;
+  }
+  return std::ranges::all_of(taken, [&](const std::string& name) {
+    return data_.field_of(name).has_value();
+  });
 }
 
 // What the data and the job tell about the only model.
@@ -234,6 +291,7 @@ Graph JobModel::build_phase(const JobPhase& phase, int64_t rows) const {
 void JobModel::prepare(Graph& forward, const JobNetwork& learner) const {
   forward = passes::free_label_smoothing(forward);
   for (const JobNetwork& network : networks_) {
+    if (draws(network)) network.contents->draw(forward, network.prefix());
     for (const config::Option& rule : network.config.init.rules) {
       passes::initialise(forward, network.prefix() + rule.name,
                          parse_init(rule.text));
@@ -266,6 +324,24 @@ Graph JobModel::eval(int64_t rows) const {
   return graph;
 }
 
+bool JobModel::draws(const JobNetwork& network) const {
+  if (!network.contents || !network.contents->has_draws()) return false;
+  const std::string& from = network.config.init.from;
+  return from == "seed" || (from == "auto" && config_.seed != 0);
+}
+
+std::string JobModel::shared_words() const {
+  for (const JobNetwork& network : networks_) {
+    const InitConfig& init = network.config.init;
+    bool is_expected = config_.seed != 0 && init.from != "file" &&
+                       init.file.empty() && init.rules.empty();
+    if (!is_expected || !network.contents) continue;
+    std::string words = network.contents->shared_words();
+    if (!words.empty()) return words;
+  }
+  return "";
+}
+
 void JobModel::initialise(runtime::State& state) const {
   state.initialise(std::vector<int64_t>{config_.seed});
   load_files(state, 0);
@@ -273,13 +349,11 @@ void JobModel::initialise(runtime::State& state) const {
 
 void JobModel::load_files(runtime::State& state, int64_t place) const {
   for (const JobNetwork& network : networks_) {
-    std::vector<std::string> patterns;
+    FirstWeights how{.prefix = network.prefix(), .draws = draws(network)};
     for (const config::Option& rule : network.config.init.rules) {
-      patterns.push_back(rule.name);
+      how.initialised.push_back(rule.name);
     }
-    if (network.contents) {
-      network.contents->apply(state, place, patterns, network.prefix());
-    }
+    if (network.contents) network.contents->apply(state, place, how);
     if (network.config.init.file.empty()) continue;
     InitFile file(network.config.init.file);
     file.check(state.slots(), network.prefix());

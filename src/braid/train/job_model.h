@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "braid/runtime/machine.h"
+#include "braid/train/data_check.h"
 #include "braid/train/job_data.h"
 #include "braid/train/job_hooks.h"
 #include "braid/train/loss_expression.h"
@@ -50,6 +51,16 @@ class JobModel {
   // The eval form with what the metrics are counted from.
   Graph eval(int64_t rows) const;
   const std::vector<std::string>& metrics() const { return metrics_; }
+  // What all of these graphs read, noise among it.
+  const ModelInputs& inputs() const { return inputs_; }
+
+  // Whether parameters of an exported network are drawn by the job's seed where
+  // its file tells how.
+  bool draws(const JobNetwork& network) const;
+
+  // What a seed does not change about the weights of exported networks; empty
+  // where nobody could expect it to.
+  std::string shared_words() const;
 
   // Fills a new state: by the seed, then files.
   void initialise(runtime::State& state) const;
@@ -58,6 +69,9 @@ class JobModel {
 
  private:
   void add_networks();
+  void check_renamed() const;
+  bool is_only_target(const std::string& argument,
+                      const std::vector<std::string>& taken) const;
   bool is_exported() const { return config_.model.ends_with(".pt2"); }
   void prepare_eval(int64_t rows);
   ModelHints single_hints(int64_t rows) const;
@@ -76,6 +90,7 @@ class JobModel {
   std::vector<JobNetwork> networks_;
   std::vector<JobPhase> phases_;
   std::vector<std::string> metrics_;
+  ModelInputs inputs_;
 };
 
 }  // namespace braid::train

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <set>
 
+#include "braid/base/call_text.h"
 #include "braid/base/config/writer.h"
 #include "braid/base/config/yaml_writer.h"
 #include "braid/base/error.h"
@@ -33,6 +35,34 @@ bool is_reserved(std::string_view name) {
   return name.find_first_not_of("0123456789", 6) == name.npos;
 }
 
+std::string list_text(const CallValue& value) {
+  std::string text;
+  for (double number : value.numbers) {
+    text += fmt::format("{}{}", text.empty() ? "" : ",", number);
+  }
+  return text;
+}
+
+// A value, or several: "mlp(hidden=64)" is the model mlp with a size of its
+// own.
+void add_text(const std::string& key, const std::string& text, Names& keys,
+              Values& values) {
+  auto add = [&](const std::string& name, const std::string& content) {
+    keys.push_back(name);
+    values[name] = content;
+  };
+  if (!text.ends_with(')')) return add(key, text);
+  try {
+    CallText call = parse_call(text, "");
+    add(key, call.name);
+    for (const CallValue& value : call.values) {
+      add(key + "." + value.name, list_text(value));
+    }
+  } catch (const std::invalid_argument&) {  // another kind of text
+    add(key, text);
+  }
+}
+
 // All values of a job, with the keys in the order of the table. Empty lists
 // are absent.
 void flatten(const Node& node, const std::string& key, Names& keys,
@@ -40,9 +70,8 @@ void flatten(const Node& node, const std::string& key, Names& keys,
   bool is_plain = std::ranges::all_of(node.items, &Node::is_value);
   if (!node.is_value() && node.items.empty()) return;
   if (node.is_value() || (node.is_list() && is_plain)) {
-    keys.push_back(key);
-    values[key] = node.is_value() ? node.text : config::flow_text(node);
-    return;
+    return add_text(key, node.is_value() ? node.text : config::flow_text(node),
+                    keys, values);
   }
   for (size_t i = 0; i < node.items.size(); ++i) {
     const Node& item = node.items[i];
@@ -51,10 +80,25 @@ void flatten(const Node& node, const std::string& key, Names& keys,
   }
 }
 
+// As short as can be: 0.001 -> 1e-3, 0.1 -> 0.1
+std::string number_text(double number) {
+  std::string plain = fmt::format("{}", number);
+  std::string text = plain;
+  if (plain.find('e') == plain.npos && std::abs(number) < 1) {
+    for (int digits = 0; digits < 16; ++digits) {
+      text = fmt::format("{:.{}e}", number, digits);
+      if (parse_number(text) == number) break;
+    }
+  }
+  size_t sign = text.find('e');  // e-03 -> e-3
+  if (sign != text.npos && text[sign + 2] == '0') text.erase(sign + 2, 1);
+  return text.size() < plain.size() ? text : plain;
+}
+
 // 3e-3 and 0.003 are one number; of a path the last part tells most.
 std::string value_text(const std::string& text) {
   if (parse_whole(text)) return text;
-  if (auto number = parse_number(text)) return fmt::format("{}", *number);
+  if (auto number = parse_number(text)) return number_text(*number);
   return safe_name(text.substr(text.rfind('/') + 1));
 }
 
@@ -124,10 +168,10 @@ bool are_good(const Names& names) {
 
 }  // namespace
 
-std::string name_problem(const std::string& name) {
+std::string name_problem(const std::string& name, size_t most) {
   if (name.empty()) return "is empty";
-  if (name.size() > kMostName) {
-    return fmt::format("is longer than {} characters", kMostName);
+  if (name.size() > most) {
+    return fmt::format("is longer than {} characters", most);
   }
   if (is_reserved(name)) return "is the name of something else there";
   if (name[0] == '.' || name[0] == '-') {

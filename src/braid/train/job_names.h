@@ -10,13 +10,14 @@ namespace braid::train {
 
 inline constexpr size_t kMostName = 64;  // characters
 
-// Why a job cannot have this name; empty when it can.
-std::string name_problem(const std::string& name);
+// Why a job cannot have this name; empty when it can. Names that are made of
+// others may be longer than what people give.
+std::string name_problem(const std::string& name, size_t most = kMostName);
 
 // Names that tell the jobs apart by what differs between them:
-// "lr=0.003,seed=2"; "member-03" for all of them when that is too long or does
-// not tell them apart. Names in `given` are kept, empty ones are made; all are
-// different.
+// "hidden=64,lr=1e-3"; "member-03" for all of them when that is too long or
+// does not tell them apart. Names in `given` are kept, empty ones are made; all
+// are different.
 std::vector<std::string> member_names(const std::vector<JobConfig>& jobs,
                                       const std::vector<std::string>& given);
 

@@ -69,9 +69,11 @@ constexpr const char* kRules =
 
 constexpr const char* kNetworks =
     "networks:\n"
-    "  generator: {model: dcgan_generator, optimizer: {kind: adam, lr: 2e-4}}\n"
+    "  generator:\n"
+    "    model: {name: dcgan_generator, channels: 1, side: 32, width: 16}\n"
+    "    optimizer: {kind: adam, lr: 2e-4, betas: [0.5, 0.999]}\n"
     "  discriminator:\n"
-    "    model: dcgan_discriminator\n"
+    "    model: {name: dcgan_discriminator, channels: 1, side: 32, width: 16}\n"
     "    optimizer: {kind: adam, lr: 2e-4, betas: [0.5, 0.999]}\n"
     "phases:\n"
     "  - learns: discriminator\n"
@@ -81,14 +83,18 @@ constexpr const char* kNetworks =
     "    loss: bce(discriminator(generator(z)), 1)\n"
     "noise:\n"
     "  z: {shape: [100, 1, 1], kind: normal}\n"
-    "data: {source: glyphs}\n"
+    "data:\n"
+    "  source: glyphs\n"
+    "  size: 32\n"
+    "  augment: {mean: 0.5, std: 0.5}  # from -1 to 1, as tanh gives them\n"
     "epochs: 5\n";
 
 constexpr const char* kMembersText =
     "```\n\n"
     "- A file may list members, each of which is the job with other values "
     "for some keys, as the command line would set them; `name` names its "
-    "folder, and else what differs does (`lr=0.003,seed=2`). Jobs of one shape "
+    "folder, and else what differs does (`hidden=64,lr=1e-3`). Jobs of one "
+    "shape "
     "are trained together as arrays, each as if alone. Members with equal "
     "`data` and equal `data.order_seed` see the same batches, which is "
     "faster:\n\n"

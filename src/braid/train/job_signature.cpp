@@ -64,11 +64,13 @@ JobConfig plain_job(JobConfig job) {
   return job;
 }
 
-// Constants are one for all members, so they must come from the same file.
+// Constants are one for all members, so they must come from the same file
+// unless the graph holds them.
 std::string contents_text(const JobNetwork& network, const Graph& forward) {
-  bool has_constants = std::ranges::any_of(
-      forward.slots(),
-      [](const Slot& slot) { return slot.role == Role::kConstant; });
+  bool has_constants =
+      std::ranges::any_of(forward.slots(), [](const Slot& slot) {
+        return slot.role == Role::kConstant && !slot.content;
+      });
   if (!network.contents || !has_constants) return "";
   return fmt::format("contents {:x}\n", network.contents->fingerprint());
 }

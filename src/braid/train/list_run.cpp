@@ -73,11 +73,13 @@ Ending ListRun::run_array(size_t number) {
     members.push_back(
         {.name = name, .job = jobs_[i].get(), .out = out_ / name, .number = i});
   }
+  auto preparing = options_.preparing ? options_.preparing() : nullptr;
   Run run(members, {.out = array_path(out_, number),
                     .stop = options_.stop,
                     .listener = options_.listener,
                     .report = &report_,
                     .profile = folder_.profile});
+  preparing.reset();
   Ending ending = run.is_finished() ? Ending::kDone : run.run();
   note(run, numbers);
   return ending;

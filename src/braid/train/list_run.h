@@ -13,6 +13,9 @@ namespace braid::train {
 
 struct ListRunOptions {
   std::function<bool()> stop = {};  // asked after every step
+  // What it gives is kept while an array is compiled and has no step that
+  // could be lost.
+  std::function<std::shared_ptr<void>()> preparing = {};
   Listener* listener = nullptr;
   // Gets the seconds that a step of each array took; borrowed.
   plan::Profile* profile = nullptr;

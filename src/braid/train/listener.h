@@ -89,6 +89,9 @@ class Listener {
                        const io::Scalars& /*raw*/) {}
   // One line for a person; all of them are in log.txt too.
   virtual void on_message(LogLevel, std::string_view) {}
+  // What keeps it from showing anything, once that is so; empty before. It is
+  // asked after each step, for log.txt.
+  virtual std::string trouble() const { return ""; }
 };
 
 }  // namespace braid::train

@@ -4,7 +4,9 @@ namespace braid::train {
 
 const std::vector<MetricKind>& metric_kinds() {
   static const std::vector<MetricKind> kinds{
-      {"loss", "mean over the samples"},
+      {"loss",
+       "mean over all targets where it is a cross entropy, else over batches, "
+       "weighed by their rows"},
       {"accuracy", "share of targets with the highest score", true},
       {"top5", "share of targets among the five highest scores", true},
       {"perplexity", "exponential of the loss"}};

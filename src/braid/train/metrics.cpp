@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "braid/base/error.h"
+#include "braid/base/narrow_float.h"
 #include "braid/base/text.h"
 #include "braid/ops/functions.h"
 #include "braid/train/index_ranges.h"
@@ -12,6 +12,7 @@
 namespace braid::train {
 namespace {
 
+constexpr const char* kWeight = "metric/weight";  // of the loss
 constexpr const char* kCount = "metric/count";
 constexpr const char* kCorrect = "metric/correct";
 constexpr const char* kCorrect5 = "metric/correct5";
@@ -48,6 +49,33 @@ ClassScores find_scores(Graph& graph) {
              node.attrs.integer_or("ignore_index", -100)};
   }
   return found;
+}
+
+// The node that the loss is, but for its shape and type; null when it is an
+// input.
+const Node* loss_node(const Graph& graph) {
+  ValueId id = graph.find_output("loss");
+  while (id != kNone && graph.value(id).producer != kNone) {
+    const Node& node = graph.node(graph.value(id).producer);
+    bool passes_on =
+        node.op == "reshape" || node.op == "to" || node.op == "copy";
+    if (!passes_on) return &node;
+    id = node.inputs[0];
+  }
+  return nullptr;
+}
+
+// A mean over targets counts as often as there are any: batches with ignored
+// ones are lighter, so that the whole is the mean over all of the data.
+void add_loss_weight(Graph& eval) {
+  const Node* node = loss_node(eval);
+  bool is_mean = node &&
+                 (node->op == "cross_entropy_loss" || node->op == "nll_loss") &&
+                 !node->attrs.has("reduction");
+  if (!is_mean) return;
+  Var weight{&eval, node->outputs.back()};
+  eval.set_path("metrics");
+  eval.add_output(kWeight, cast(weight, DType::kFloat64).id);
 }
 
 Var total(Var flags) {
@@ -103,20 +131,13 @@ void add_class_outputs(Graph& eval, const std::vector<std::string>& names) {
              name, nearest_name(name, known));
 }
 
-template <class T>
-double number_at(const std::vector<std::byte>& bytes, size_t place) {
-  T value = 0;
-  std::memcpy(&value, bytes.data() + place * sizeof value, sizeof value);
-  return static_cast<double>(value);
-}
-
 double number_of(const runtime::Executor& executor, const std::string& name,
                  size_t place) {
   const Graph& graph = executor.program().graph;
   DType dtype = graph.value(graph.find_output(name)).type.dtype;
   std::vector<std::byte> bytes = executor.output(name);
-  return dtype == DType::kFloat64 ? number_at<double>(bytes, place)
-                                  : number_at<float>(bytes, place);
+  auto item = static_cast<size_t>(item_bytes(dtype));
+  return number_at(bytes.data() + place * item, dtype);
 }
 
 }  // namespace
@@ -139,6 +160,7 @@ std::vector<std::string> default_metrics(const Graph& eval) {
 }
 
 void add_metric_outputs(Graph& eval, const std::vector<std::string>& names) {
+  add_loss_weight(eval);
   if (wants(names, "accuracy") || wants(names, "top5")) {
     add_class_outputs(eval, names);
   }
@@ -146,9 +168,7 @@ void add_metric_outputs(Graph& eval, const std::vector<std::string>& names) {
     ValueId output = eval.find_output(name);
     if (output == kNone) fail_unknown(eval, name);
     const ValueType& type = eval.value(output).type;
-    bool fits =
-        num_elements(type.shape) == 1 &&
-        (type.dtype == DType::kFloat32 || type.dtype == DType::kFloat64);
+    bool fits = num_elements(type.shape) == 1 && is_floating(type.dtype);
     if (fits) continue;
     fail_usage("[metrics] output '{}' is {}{}, expected one float", name,
                dtype_name(type.dtype), shape_text(type.shape));
@@ -157,11 +177,16 @@ void add_metric_outputs(Graph& eval, const std::vector<std::string>& names) {
 
 void MetricSums::add(const runtime::Executor& executor, int64_t rows,
                      size_t place) {
+  const Graph& graph = executor.program().graph;
   auto weight = static_cast<double>(rows);
   rows_ += weight;
-  sums_["loss"] += executor.losses().at(place) * weight;
-  for (const Output& output : executor.program().graph.outputs()) {
-    if (output.name == "loss") continue;
+  bool has_own = graph.find_output(kWeight) != kNone;
+  double of_loss = has_own ? number_of(executor, kWeight, place) : weight;
+  loss_weight_ += of_loss;
+  // A batch without any target has no loss.
+  if (of_loss != 0) sums_["loss"] += executor.losses().at(place) * of_loss;
+  for (const Output& output : graph.outputs()) {
+    if (output.name == "loss" || output.name == kWeight) continue;
     bool is_count = output.name.starts_with("metric/");
     sums_[output.name] +=
         number_of(executor, output.name, place) * (is_count ? 1 : weight);
@@ -169,7 +194,9 @@ void MetricSums::add(const runtime::Executor& executor, int64_t rows,
 }
 
 std::map<std::string, double> MetricSums::values() const {
-  std::map<std::string, double> values{{"loss", sums_.at("loss") / rows_}};
+  auto loss = sums_.find("loss");
+  double sum = loss == sums_.end() ? 0 : loss->second;
+  std::map<std::string, double> values{{"loss", sum / loss_weight_}};
   for (const std::string& name : names_) {
     if (name == "accuracy") {
       values[name] = sums_.at(kCorrect) / sums_.at(kCount);

@@ -36,7 +36,7 @@ class MetricSums {
  private:
   std::vector<std::string> names_;
   std::map<std::string, double> sums_;
-  double rows_ = 0;
+  double rows_ = 0, loss_weight_ = 0;
 };
 
 }  // namespace braid::train

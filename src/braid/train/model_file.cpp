@@ -82,13 +82,27 @@ std::optional<DType> told_dtype(const ModelHints& hints) {
   return std::nullopt;
 }
 
-// "mlp(hidden=8)" -> "mlp(batch=4,hidden=8)": later sizes count.
+// Whether "mlp(hidden=8)" says that size.
+bool says(std::string_view text, std::string_view size) {
+  for (size_t at = text.find('('); at != text.npos; at = text.find(',', at)) {
+    at = std::min(text.find_first_not_of(' ', at + 1), text.size());
+    std::string_view item = text.substr(at);
+    if (!item.starts_with(size)) continue;
+    item.remove_prefix(size.size());
+    item.remove_prefix(std::min(item.find_first_not_of(' '), item.size()));
+    if (item.starts_with('=')) return true;
+  }
+  return false;
+}
+
+// "mlp(hidden=8)" -> "mlp(batch=4,hidden=8)": what is said counts.
 std::string with_sizes(const std::string& text, const models::Sizes& sizes) {
   size_t open = text.find('(');
   bool is_open = open != text.npos && !text.ends_with(')');
   if (sizes.empty() || is_open) return text;
   std::string list;
   for (const auto& [name, size] : sizes) {
+    if (says(text, name)) continue;
     list += fmt::format("{}={},", name, static_cast<int64_t>(size));
   }
   if (open == text.npos) return fmt::format("{}({})", text, list);
@@ -106,6 +120,41 @@ Graph build_known(const OpTable& ops, const Model& model,
 void check_no_dtype(const std::string& path, const ModelHints& hints) {
   if (!hints.dtype) return;
   fail_usage("[model] a dtype is for built-in models; '{}' has its own", path);
+}
+
+// Files that people have of a model, and what to do with them instead.
+struct OtherFile {
+  std::vector<std::string> endings;
+  std::string what;  // they are
+  std::string hint;
+};
+
+const std::vector<OtherFile>& other_files() {
+  static const std::string kExport =
+      "export the module once and train what comes out (docs/import.md):\n"
+      "HINT: python scripts/export_model.py nets.Net --inputs 'x:f32[8,16]' "
+      "--dynamic 0 --out net.pt2";
+  static const std::vector<OtherFile> files = {
+      {{".pt", ".pth", ".ckpt", ".bin", ".pkl"},
+       "pickled by PyTorch, which is never read",
+       kExport + "\nHINT: weights alone come in by --state of that script"},
+      {{".safetensors"},
+       "weights without a model",
+       "name the model they are of, and begin with them by 'init'\n"
+       "HINT: of a module of your own, " +
+           kExport},
+      {{".py"}, "Python source", kExport},
+      {{".onnx"}, "a file of ONNX, which is not read", kExport},
+  };
+  return files;
+}
+
+void refuse_other_file(const std::string& path) {
+  std::string ending = std::filesystem::path(path).extension();
+  for (const OtherFile& file : other_files()) {
+    if (std::ranges::find(file.endings, ending) == file.endings.end()) continue;
+    fail_usage("[model] '{}' is {}\nHINT: {}", path, file.what, file.hint);
+  }
 }
 
 Graph read_graph(const OpTable& ops, const std::string& path,
@@ -184,11 +233,12 @@ LoadedModel load_with_outputs(const runtime::Machine& machine,
                               const std::string& text,
                               const ModelHints& hints) {
   const OpTable& ops = machine.ops();
+  const Model* model = find_model(text);
+  if (!model) refuse_other_file(text);
   if (hints.loss) {
     fail_usage("[model] a named loss is for .pt2 files; '{}' has its own",
                text);
   }
-  const Model* model = find_model(text);
   // An unknown word that is no file: the error names the nearest model.
   Graph graph = model ? build_known(ops, *model, text, hints)
                 : is_model_file(text)

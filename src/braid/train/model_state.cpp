@@ -5,6 +5,7 @@
 #include <set>
 
 #include "braid/base/error.h"
+#include "braid/base/printable.h"
 #include "braid/base/rng.h"
 #include "braid/passes/names.h"
 
@@ -37,16 +38,17 @@ std::string problem_of(const io::SafetensorsFile& file, const Slot& slot) {
   auto found = tensors_for(file, slot);
   std::string expected = type_text(slot.dtype, slot.shape);
   if (found.empty()) {
-    return fmt::format("\n  {}: missing, expected {}", slot.name, expected);
+    return fmt::format("{}: missing, expected {}", printable(slot.name),
+                       expected);
   }
   for (const io::TensorBytes* tensor : found) {
     if (tensor->dtype != slot.dtype || tensor->shape != slot.shape) {
-      return fmt::format("\n  {}: expected {}, got {}", tensor->name, expected,
-                         type_text(tensor->dtype, tensor->shape));
+      return fmt::format("{}: expected {}, got {}", printable(tensor->name),
+                         expected, type_text(tensor->dtype, tensor->shape));
     }
     if (!std::ranges::equal(tensor->bytes, found[0]->bytes)) {
-      return fmt::format("\n  {}: tied to {}, but not equal", tensor->name,
-                         found[0]->name);
+      return fmt::format("{}: tied to {}, but not equal",
+                         printable(tensor->name), printable(found[0]->name));
     }
   }
   return {};
@@ -93,20 +95,21 @@ InitFile::InitFile(const std::filesystem::path& path)
 
 void InitFile::check(const std::vector<Slot>& slots, const std::string& prefix,
                      int64_t member) const {
-  std::string problems;
+  Listing problems;
   std::set<std::string> known;
   for (const Slot& any : slots) {
     auto slot = own_slot(any, member, prefix);
     if (!slot) continue;
-    problems += problem_of(file_, *slot);
+    std::string problem = problem_of(file_, *slot);
+    if (!problem.empty()) problems.add(problem);
     for (const std::string& name : all_names(*slot)) known.insert(name);
   }
   for (const std::string& name : file_.names()) {
     if (known.contains(name)) continue;
-    problems += fmt::format("\n  {}: not a tensor of the model", name);
+    problems.add(fmt::format("{}: not a tensor of the model", printable(name)));
   }
   if (!problems.empty()) {
-    fail_usage("[init] {} does not fit the model:{}", name_, problems);
+    fail_usage("[init] {} does not fit the model:{}", name_, problems.text());
   }
 }
 
@@ -118,6 +121,7 @@ void InitFile::apply(runtime::State& state, int64_t member,
     state.write_member(static_cast<SlotId>(i), member,
                        tensors_for(file_, *slot).at(0)->bytes);
   }
+  file_.check();
 }
 
 uint64_t InitFile::fingerprint() const {

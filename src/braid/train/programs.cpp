@@ -97,7 +97,8 @@ passes::StepGraph add_backward(const OpTable& ops, Graph forward,
 void check_same(const Slot& a, const Slot& b) {
   bool same = a.dtype == b.dtype && a.shape == b.shape && a.role == b.role &&
               a.members == b.members && a.init == b.init &&
-              a.owners == b.owners && a.inits == b.inits;
+              a.owners == b.owners && a.inits == b.inits &&
+              a.content == b.content;
   if (same) return;
   fail_usage("[programs] slot '{}' is {}{} in one and {}{} in another", a.name,
              dtype_name(a.dtype), shape_text(a.shape), dtype_name(b.dtype),

@@ -24,6 +24,7 @@ Ending Run::run() {
   try {
     return train();
   } catch (const std::exception& error) {
+    if (reads_data_) save_before_failure();
     note_failure(error);
     throw;
   }
@@ -37,12 +38,14 @@ Ending Run::train() {
       break;
     }
     step();
+    note_listener();
     save(look_after());
     retire();
     enter_waiting();
   }
   if (!is_alone_ && options_.listener) options_.listener->on_array(*report_);
   save(with_state(MemberState::kTraining));
+  say(LogLevel::kDebug, peak_words(*backend_));
   finish();
   if (is_alone_ && members_[0]->state == MemberState::kStoppedEarly) {
     return Ending::kStoppedEarly;
@@ -54,6 +57,35 @@ void Run::finish() {
   if (checkpoints_) checkpoints_->finish();
   for (const auto& member : members_) member->close_files();
   if (trace_) trace_->finish();
+}
+
+// Data that cannot be read any more are no reason to lose the steps before.
+void Run::save_before_failure() {
+  reads_data_ = false;
+  Members begun;
+  for (MemberRun* member : with_state(MemberState::kTraining)) {
+    if (member->record().step > 0) begun.push_back(member);
+  }
+  try {
+    save(begun);
+    if (checkpoints_) checkpoints_->finish();
+    for (MemberRun* member : begun) {
+      if (!member->files()) continue;
+      member->files()->checkpoints().finish();
+      member->log(fmt::format("step {} is saved", member->record().step));
+    }
+  } catch (const std::exception&) {
+    // What was first is what is told.
+  }
+}
+
+// What is not shown any more is still in the log.
+void Run::note_listener() {
+  if (!options_.listener || is_listener_noted_) return;
+  std::string trouble = options_.listener->trouble();
+  if (trouble.empty()) return;
+  is_listener_noted_ = true;
+  for (const auto& member : members_) member->log(trouble);
 }
 
 // For who reads the log later; a full disk does not take that line either.
@@ -99,8 +131,10 @@ void Run::step() {
   const std::vector<data::Batch>* batches = nullptr;
   {
     io::TraceSpan wait(trace_.get(), "load", "wait", "wait for data");
+    reads_data_ = true;
     prepare_loader();
     batches = loader_->next();
+    reads_data_ = false;
   }
   auto batch_of = [&](const MemberRun& member) -> const data::Batch& {
     auto place = static_cast<size_t>(array_->place(member.member));
@@ -222,6 +256,10 @@ Run::Members Run::look_after() {
       member->state = member->is_stopped_early() ? MemberState::kStoppedEarly
                                                  : MemberState::kDone;
       report_state(*member);
+      // That it stopped early was said with its evaluation.
+      if (member->state == MemberState::kDone) {
+        member->log(fmt::format("done   after step {}", member->record().step));
+      }
     }
     bool is_due = ends || (member->is_checkpoint_due() &&
                            !member->has_learned_nothing_new());

@@ -90,6 +90,8 @@ class Run {
   void open();
   Ending train();
   void note_failure(const std::exception& error);
+  void save_before_failure();
+  void note_listener();
   // --- how it begins (run_start.cpp)
   void create_folders();
   void restore_alone();
@@ -102,6 +104,7 @@ class Run {
   void enter_waiting();
   void say_what_is_ready();
   void say_what_begins_anew();
+  void say_what_was_checked(const Job& job);
   bool can_share_batches() const;
   // --- steps
   Members with_state(MemberState state) const;
@@ -158,6 +161,8 @@ class Run {
   MemberRun::DataSums data_sums_;
   ArrayReport own_report_;
   ArrayReport* report_ = nullptr;
+  bool reads_data_ = false;  // what fails now leaves whole steps behind
+  bool is_listener_noted_ = false;
   double full_steps_s_ = 0;  // of steps with all members
   int64_t full_steps_ = 0;
   int64_t ticks_ = 0;  // steps of the array

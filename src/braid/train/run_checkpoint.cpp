@@ -94,6 +94,7 @@ void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
     restore_slot(rest, slot.own_name(), state, static_cast<SlotId>(i), place,
                  checkpoint);
   }
+  rest.check();
   for (const JobNetwork& network : networks) {
     io::SafetensorsFile file =
         checkpoint.open(file_prefix + model_file_name(network));
@@ -106,6 +107,7 @@ void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
       restore_slot(file, name.substr(prefix.size()), state,
                    static_cast<SlotId>(i), place, checkpoint);
     }
+    file.check();
   }
 }
 

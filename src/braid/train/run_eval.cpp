@@ -1,8 +1,31 @@
 // Evaluation within a run: all members that are due, on data that they share.
 #include "braid/train/metrics.h"
 #include "braid/train/run.h"
+#include "braid/train/run_words.h"
 
 namespace braid::train {
+namespace {
+
+// The averaged weights are in use while it lives, also when reading fails:
+// what is saved then are those that train.
+class Averages {
+ public:
+  explicit Averages(Array& array) : array_(array) { array_.swap_averages(); }
+  ~Averages() {
+    try {
+      array_.swap_averages();
+    } catch (const std::exception&) {
+      // The device is gone, and has said so already.
+    }
+  }
+  Averages(const Averages&) = delete;
+  Averages& operator=(const Averages&) = delete;
+
+ private:
+  Array& array_;
+};
+
+}  // namespace
 
 // Gives those with the best values so far.
 Run::Members Run::evaluate() {
@@ -18,14 +41,17 @@ Run::Members Run::evaluate() {
     bool has_averages = members[0]->job().config().ema.has_value();
     std::vector<MemberRun::Values> raw(members.size());
     if (has_averages) raw = evaluate_on(members);
-    if (has_averages) array_->swap_averages();
+    std::optional<Averages> averages;
+    if (has_averages) averages.emplace(*array_);
     auto values = evaluate_on(members);
-    if (has_averages) array_->swap_averages();
+    averages.reset();
     for (size_t i = 0; i < members.size(); ++i) {
       MemberRun& member = *members[i];
       if (member.observe(values[i], raw[i])) best.push_back(&member);
       if (member.is_stopped_early()) stopped.push_back(&member);
       report_state(member);
+      member.log(eval_words(member.record().step, member.evaluation(),
+                            member.record().raw_evaluation));
       if (!options_.listener || !is_alone_) continue;
       options_.listener->on_eval(member.record().step, member.evaluation(),
                                  member.record().raw_evaluation);
@@ -64,8 +90,14 @@ std::vector<MemberRun::Values> Run::evaluate_on(const Members& members) {
   for (MemberRun* member : members) {
     sums.emplace_back(member->job().model().metrics());
   }
+  auto next = [&] {
+    reads_data_ = true;
+    const data::Batch* batch = loader->next();
+    reads_data_ = false;
+    return batch;
+  };
   loader->seek({});
-  while (const data::Batch* batch = loader->next()) {
+  while (const data::Batch* batch = next()) {
     const runtime::Executor& executor = array_->evaluate(*batch);
     for (size_t i = 0; i < members.size(); ++i) {
       auto place = static_cast<size_t>(array_->place(members[i]->member));

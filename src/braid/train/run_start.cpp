@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "braid/base/error.h"
 #include "braid/io/checkpoint.h"
@@ -176,7 +177,15 @@ void Run::say_what_is_ready() {
            [](const MemberRun& member) { return job_warnings(member.job()); });
   say(LogLevel::kInfo, data_words(job));
   say(LogLevel::kDebug, field_words(*job.data().train));
+  say_what_was_checked(job);
   say(LogLevel::kInfo, model_words(job, array_->programs()));
+  std::set<std::string> shared;
+  for (const auto& member : members_) {
+    shared.insert(member->job().model().shared_words());
+  }
+  for (const std::string& words : shared) {
+    if (!words.empty()) say(LogLevel::kWarning, words);
+  }
   if (members_.size() > 1) {
     say(LogLevel::kInfo, array_words(*array_, members_.size()));
   }
@@ -186,7 +195,7 @@ void Run::say_what_is_ready() {
   say(LogLevel::kDebug, plan_words(array_->programs().plan()));
   say(LogLevel::kDebug, memory_words(array_->programs()));
   say_each(LogLevel::kInfo,
-           [](const MemberRun& member) { return eval_words(member.job()); });
+           [](const MemberRun& member) { return judge_words(member.job()); });
 }
 
 // Of those whose folders tell of a run, but hold nothing of it.
@@ -229,6 +238,20 @@ void Run::review_records() {
       return texts;
     });
   }
+}
+
+void Run::say_what_was_checked(const Job& job) {
+  const Job::DataChecks& checks = job.data_checks();
+  if (checks.train.size == 0) return;  // by another job with these data
+  std::string text = "looked at " + checked_text(checks.train);
+  if (job.has_eval()) {
+    text += fmt::format(", and to evaluate at {}", checked_text(checks.eval));
+  }
+  say(LogLevel::kDebug, text);
+  if (checks.train.note.empty()) return;
+  say(LogLevel::kWarning,
+      "steps with numbers that are not finite will be skipped: " +
+          checks.train.note);
 }
 
 void Run::restore_alone() {

@@ -4,6 +4,8 @@
 #include <map>
 
 #include "braid/base/bytes.h"
+#include "braid/base/printable.h"
+#include "braid/base/process.h"
 #include "fmt/format.h"
 
 namespace braid::train {
@@ -62,7 +64,7 @@ std::vector<std::string> job_warnings(const Job& job) {
   return warnings;
 }
 
-std::vector<std::string> eval_words(const Job& job) {
+std::vector<std::string> judge_words(const Job& job) {
   if (!job.has_eval()) return {};
   std::string text = "eval   best by " + watched_text(job.best_by());
   if (job.config().eval.early_stop.patience > 0) {
@@ -77,13 +79,7 @@ std::vector<std::string> eval_words(const Job& job) {
 }
 
 std::string field_words(const data::Dataset& data) {
-  std::string list;
-  for (const data::Field& field : data.fields()) {
-    std::string text = field_text(field);
-    if (field.classes > 0) text += fmt::format(" below {}", field.classes);
-    append(list, text);
-  }
-  return "fields " + list;
+  return "fields " + fields_text(data.fields(), true);
 }
 
 std::string model_words(const Job& job, Programs& programs) {
@@ -118,6 +114,26 @@ std::string plan_words(const plan::Plan& plan) {
                      plan.segments.size(), list, plan.depth);
 }
 
+std::string eval_words(int64_t step, const io::Scalars& values,
+                       const io::Scalars& raw) {
+  auto list = [](const io::Scalars& scalars) {
+    std::string text;
+    for (const auto& [name, value] : scalars) {
+      text += fmt::format("  {} {:.4g}", name, value);
+    }
+    return text;
+  };
+  std::string text = fmt::format("eval   step {}{}", step, list(values));
+  if (raw.empty()) return text;
+  return text + fmt::format("  (averaged weights; raw:{})", list(raw));
+}
+
+std::string peak_words(runtime::Backend& backend) {
+  return fmt::format("peak   {} on {}, {} of the process",
+                     bytes_text(backend.account().peak_bytes()), backend.name(),
+                     bytes_text(process_peak_bytes()));
+}
+
 std::string memory_words(const Programs& programs) {
   int64_t values = 0;
   for (size_t i = 0; i < programs.size(); ++i) {
@@ -126,12 +142,6 @@ std::string memory_words(const Programs& programs) {
   return fmt::format("memory {} for the values of a step, {} that stay",
                      bytes_text(values),
                      bytes_text(programs.peak_bytes() - values));
-}
-
-std::string grouped(int64_t number) {
-  std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
 }
 
 }  // namespace braid::train

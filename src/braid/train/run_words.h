@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "braid/io/run/scalars.h"
 #include "braid/train/array.h"
 #include "braid/train/job.h"
 #include "braid/train/programs.h"
@@ -18,7 +19,7 @@ std::vector<std::string> job_warnings(const Job& job);
 
 // "eval   best by accuracy (highest) · averaged weights, raw ones beside", one
 // line at most.
-std::vector<std::string> eval_words(const Job& job);
+std::vector<std::string> judge_words(const Job& job);
 
 // "fields x f32 [1, 28, 28], y i64 below 36"
 std::string field_words(const data::Dataset& data);
@@ -35,10 +36,15 @@ std::string plan_words(const plan::Plan& plan);
 // "memory 2.00 MiB for the values of a step, 1.91 MiB that stay"
 std::string memory_words(const Programs& programs);
 
+// "eval   step 300  loss 0.12  accuracy 0.97"; where these are of averaged
+// weights, those of the weights themselves too.
+std::string eval_words(int64_t step, const io::Scalars& values,
+                       const io::Scalars& raw = {});
+
+// "peak   3.91 MiB on cpu, 151.2 MiB of the process"
+std::string peak_words(runtime::Backend& backend);
+
 // Elements of all parameters.
 int64_t num_parameters(const runtime::State& state);
-
-// "1,234,567"
-std::string grouped(int64_t number);
 
 }  // namespace braid::train

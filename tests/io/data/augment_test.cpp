@@ -94,6 +94,16 @@ TEST(Augment, NormalisesPerChannel) {
   EXPECT_EQ(pixels_of(changed({{"std", "2"}}), 0)[11], 6);
 }
 
+TEST(Augment, CropsHaveABound) {
+  changed({{"crop", "4096"}});
+  for (const char* crop : {"4097", "9223372036854775807"}) {
+    expect_contains(error_of<std::invalid_argument>([&] {
+                      changed({{"crop", crop}});
+                    }),
+                    "expected a crop of at most 4096 pixels");
+  }
+}
+
 // What lies outside is black before the mean is taken off.
 TEST(Augment, NormalisesAfterItCrops) {
   DatasetPtr data = changed({{"crop", "5"}, {"mean", "100"}});

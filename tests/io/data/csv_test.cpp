@@ -68,6 +68,29 @@ TEST_F(Csv, KeepsLabelsThatAreNumbers) {
   EXPECT_EQ(open("1,2,0\n", {{"classes", "10"}})->fields()[1].classes, 10);
 }
 
+TEST_F(Csv, KeepsLabelsThatAreWrittenAsDecimals) {
+  DatasetPtr data = open("1,2,0.0\n3,4,10.0\n5,6,9\n");
+  EXPECT_EQ(data->fields()[1].classes, 11);
+  EXPECT_EQ(label_of(*data, 1), 10);
+  EXPECT_EQ(label_of(*data, 2), 9);
+}
+
+// They would be numbered as words: 10.5 before 9.5.
+TEST_F(Csv, RefusesFractionsAsClasses) {
+  std::string text = "a,price\n1,9\n2,10.5\n";
+  expect_contains(refused(text),
+                  "expected classes in column 'price', got the number 10.5 (");
+  expect_contains(refused(text), "t.csv, line 3)\nHINT: 'target: number'");
+  EXPECT_NO_THROW(open(text, {{"target", "number"}}));
+  EXPECT_NO_THROW(open(text, {{"names", "[9, 10.5]"}}));
+  EXPECT_EQ(label_of(*open("1,-1\n2,1\n"), 0), 0);  // two classes
+}
+
+TEST_F(Csv, RefusesMissingLabels) {
+  expect_contains(refused("1,a\n2,\n"), "expected a label in column 1, got ''");
+  expect_contains(refused("1,0\n2,\n"), "t.csv, line 2)");
+}
+
 TEST_F(Csv, TakesNamesOfLabelsInAnOrder) {
   Texts texts = {{"names", "[b, a, c]"}};
   DatasetPtr data = open("1,a\n2,b\n", texts);

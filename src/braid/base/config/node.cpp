@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "braid/base/printable.h"
+
 namespace braid::config {
 
 std::string Place::text() const {
@@ -63,16 +65,6 @@ std::string shown(const Node& node) {
   return "";
 }
 
-std::string shown_text(std::string_view text) {
-  constexpr size_t kMost = 60;
-  size_t end = std::min(text.size(), kMost);
-  auto is_inside = [&] { return (text[end] & 0xc0) == 0x80; };  // of UTF-8
-  while (end > 0 && end < text.size() && is_inside()) --end;
-  std::string result(text.substr(0, end));
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return end < text.size() ? result + "..." : result;
-}
+std::string shown_text(std::string_view text) { return printable(text, 60); }
 
 }  // namespace braid::config

@@ -20,6 +20,8 @@ struct Changes {
   bool any() const { return padding > 0 || flip || !mean.empty(); }
 };
 
+constexpr int64_t kMostCrop = 4096;  // pixels, as the largest pictures have
+
 // [C, H, W]
 struct Size {
   int64_t channels, height, width;
@@ -96,6 +98,11 @@ class Augmented : public Dataset {
     }
     normalise(changes_, size_, pixels);
   }
+  std::string place(size_t field, int64_t index) const override {
+    return images_->place(field, index);
+  }
+
+  void check() const override { images_->check(); }
 
  private:
   DatasetPtr images_;
@@ -156,6 +163,10 @@ DatasetPtr augment(DatasetPtr images, const Texts& texts) {
                   .flip = options.flag("flip"),
                   .mean = {},
                   .deviation = {}};
+  if (changes.padding > kMostCrop) {
+    fail_usage("[{}] expected a crop of at most {} pixels, got {}",
+               options.who(), kMostCrop, changes.padding);
+  }
   if (!changes.any() && !options.has("mean") && !options.has("std")) {
     return images;
   }

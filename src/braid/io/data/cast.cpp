@@ -53,6 +53,11 @@ class Cast : public Dataset {
       if (changes(from[f], dtype_)) convert_field(before[f], out[f]);
     }
   }
+  std::string place(size_t field, int64_t index) const override {
+    return dataset_->place(field, index);
+  }
+
+  void check() const override { dataset_->check(); }
 
  private:
   void convert_field(const std::vector<std::byte>& from, std::byte* to) const {

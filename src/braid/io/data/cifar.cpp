@@ -60,8 +60,8 @@ class Cifar : public Dataset {
  public:
   Cifar(std::vector<Records> files, Format format)
       : Dataset(files[0].path,
-                {{"x", DType::kFloat32, {3, 32, 32}},
-                 {"y", DType::kInt64, {}, format.classes}},
+                {{"x", DType::kFloat32, {3, 32, 32}, 0, true},
+                 {"y", DType::kInt64, {}, format.classes, true}},
                 count_records(files, format)),
         files_(std::move(files)),
         format_(format) {}
@@ -71,6 +71,10 @@ class Cifar : public Dataset {
     const std::byte* record = find(static_cast<size_t>(index));
     read_pixels(record + format_.labels, kPixels, out[0]);
     read_elements(kByte, record + format_.label, 1, out[1]);
+  }
+
+  void check() const override {
+    for (const Records& records : files_) records.file.check();
   }
 
  private:

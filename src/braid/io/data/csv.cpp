@@ -43,6 +43,7 @@ struct Table {
   std::vector<int64_t> lines;  // where each row began
   std::vector<float> y_numbers;
   std::vector<int64_t> y_classes;
+  Cells class_names;  // empty: labels are their own numbers
 
   std::string column_name(size_t column) const {
     return header.empty()
@@ -107,11 +108,12 @@ void choose_columns(const Options& options, Table& table) {
 float number_in(const CsvReader& reader, const Table& table, const Cells& cells,
                 size_t column) {
   std::optional<double> number = read_number<double>(cells[column]);
-  if (!number || !std::isfinite(*number)) {
+  auto kept = static_cast<float>(number.value_or(INFINITY));
+  if (!std::isfinite(kept)) {
     reader.fail(fmt::format("a number in {}", table.column_name(column)),
                 fmt::format("'{}'", io::shown(cells[column])), reader.line());
   }
-  return static_cast<float>(*number);
+  return kept;
 }
 
 void add_row(const Options& options, const CsvReader& reader,
@@ -148,22 +150,65 @@ void read_rows(const Options& options, CsvReader& reader, Table& table) {
   }
 }
 
+// A label that is a class by its own number; 3.0 is one too.
+std::optional<int64_t> whole_label(const std::string& label) {
+  if (auto whole = read_number<int64_t>(label)) return whole;
+  constexpr double kMost = 1LL << 53;
+  double number = read_number<double>(label).value_or(-1);
+  bool is_whole = number >= 0 && number < kMost && std::trunc(number) == number;
+  return is_whole ? std::optional(static_cast<int64_t>(number)) : std::nullopt;
+}
+
 bool are_whole(const Cells& labels) {
   return std::ranges::all_of(labels, [](const std::string& label) {
-    return read_number<int64_t>(label).value_or(-1) >= 0;
+    return whole_label(label).value_or(-1) >= 0;
   });
+}
+
+// Numbered as words, 12.5 would be the class before 9: nobody means that.
+void refuse_fractions(const CsvReader& reader, const Table& table) {
+  auto number = [](const std::string& label) {
+    return read_number<double>(label);
+  };
+  auto is_number = [&](const std::string& label) {
+    return number(label).has_value();
+  };
+  if (!std::ranges::all_of(table.labels, is_number)) return;
+  for (size_t row = 0; row < table.labels.size(); ++row) {
+    double value = number(table.labels[row]).value();
+    if (std::trunc(value) == value) continue;
+    reader.fail(
+        fmt::format("classes in {}", table.column_name(*table.label)),
+        fmt::format("the number {}", io::shown(table.labels[row])),
+        table.lines[row],
+        "'target: number' learns numbers; 'names' lists labels that are "
+        "classes though they look like numbers");
+  }
+}
+
+void refuse_empty_labels(const CsvReader& reader, const Table& table) {
+  auto empty = std::ranges::find(table.labels, "");
+  if (empty == table.labels.end()) return;
+  reader.fail(fmt::format("a label in {}", table.column_name(*table.label)),
+              "''",
+              table.lines[static_cast<size_t>(empty - table.labels.begin())],
+              "leave such rows out, or list '' among 'names'");
 }
 
 // The class of every name; empty when labels are their own numbers.
 using Classes = std::map<std::string, int64_t>;
 
-Classes class_names(const Options& options, const Cells& labels) {
+Classes class_names(const Options& options, const CsvReader& reader,
+                    const Table& table) {
+  const Cells& labels = table.labels;
   Classes classes;
   if (options.has("names")) {
     for (const std::string& name : options.names("names")) {
       classes.emplace(name, static_cast<int64_t>(classes.size()));
     }
   } else if (!are_whole(labels)) {
+    refuse_fractions(reader, table);
+    refuse_empty_labels(reader, table);
     for (const std::string& label : labels) classes.emplace(label, 0);
     int64_t next = 0;
     for (auto& [name, number] : classes) number = next++;
@@ -172,7 +217,7 @@ Classes class_names(const Options& options, const Cells& labels) {
 }
 
 int64_t class_of(const Classes& names, const std::string& label) {
-  if (names.empty()) return read_number<int64_t>(label).value();
+  if (names.empty()) return whole_label(label).value();
   auto found = names.find(label);
   return found == names.end() ? -1 : found->second;
 }
@@ -180,7 +225,7 @@ int64_t class_of(const Classes& names, const std::string& label) {
 // Numbers the labels and returns how many classes there are.
 int64_t number_labels(const Options& options, const CsvReader& reader,
                       Table& table) {
-  Classes names = class_names(options, table.labels);
+  Classes names = class_names(options, reader, table);
   int64_t classes = options.whole("classes");
   if (classes == 0) classes = static_cast<int64_t>(names.size());
   int64_t most = 0;
@@ -195,6 +240,10 @@ int64_t number_labels(const Options& options, const CsvReader& reader,
     table.y_classes.push_back(number);
     most = std::max(most, number);
   }
+  table.class_names.resize(names.size());
+  for (const auto& [name, number] : names) {
+    table.class_names[static_cast<size_t>(number)] = name;
+  }
   return classes > 0 ? classes : most + 1;
 }
 
@@ -207,7 +256,8 @@ Column column_of(const Table& table, const std::string& field, Element element,
           .element = element,
           .shape = shape,
           .bytes = bytes,
-          .file = file};
+          .file = file,
+          .is_finite = true};
 }
 
 DatasetPtr open_csv(const Options& options) {
@@ -218,6 +268,7 @@ DatasetPtr open_csv(const Options& options) {
   CsvReader reader(text, separator_of(options), options.who(), path);
   auto table = std::make_shared<Table>();
   read_rows(options, reader, *table);
+  file.check();
   int64_t classes = number_labels(options, reader, *table);
   constexpr Element kFloat = {Element::Kind::kFloat, 4};
   std::vector<Column> columns = {
@@ -229,6 +280,7 @@ DatasetPtr open_csv(const Options& options) {
     columns.push_back(column_of(*table, "y", {Element::Kind::kSigned, 8},
                                 std::as_bytes(std::span(table->y_classes)),
                                 path));
+    columns.back().class_names = table->class_names;
   }
   return rows_dataset(options.who(), std::move(columns), classes, table);
 }

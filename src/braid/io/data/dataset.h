@@ -26,8 +26,17 @@ struct Field {
   Shape shape;  // of one sample
   // Labels and tokens lie in [0, classes); 0: unknown, or not a class.
   int64_t classes = 0;
+  // All samples are known to hold what they should, finite numbers or such
+  // classes: they are pixels or drawn, or were looked at when opened.
+  bool is_checked = false;
+  // What the source calls each class, where it gave the numbers itself.
+  std::vector<std::string> class_names = {};
 
-  bool operator==(const Field&) const = default;
+  // Whether both are of one type; what is known of their values may differ.
+  bool operator==(const Field& other) const {
+    return name == other.name && dtype == other.dtype && shape == other.shape &&
+           classes == other.classes;
+  }
 };
 
 // Bytes of one sample.
@@ -35,6 +44,11 @@ size_t sample_bytes(const Field& field);
 
 // "x f32 [1, 28, 28]"
 std::string field_text(const Field& field);
+
+// The same of all, with the classes of each if asked for; when there are many,
+// the others are counted: "x f32 [4], y i64 below 10 and 3 more"
+std::string fields_text(const std::vector<Field>& fields,
+                        bool with_classes = false);
 
 // What random transforms of a sample are drawn from, besides its number.
 struct Draw {
@@ -55,6 +69,13 @@ class Dataset {
   // block on the disk.
   virtual void read(int64_t index, const Draw& draw,
                     std::span<std::byte* const> out) const = 0;
+
+  // Where a field of a sample comes from, for errors: "row 7 of y.npy".
+  virtual std::string place(size_t field, int64_t index) const;
+
+  // Throws when what was read may not be what the files held: one became
+  // shorter meanwhile. Loaders ask after every batch.
+  virtual void check() const {}
 
   const std::vector<Field>& fields() const { return fields_; }
   int64_t size() const { return size_; }  // 1 or more
@@ -77,5 +98,10 @@ using DatasetPtr = std::shared_ptr<const Dataset>;
 
 // The first `limit` samples of `whole`, or all of it when it has no more.
 DatasetPtr first_samples(DatasetPtr whole, int64_t limit);
+
+// The same samples with their fields in the order of these names, which must
+// be all of them.
+DatasetPtr ordered_fields(DatasetPtr dataset,
+                          const std::vector<std::string>& names);
 
 }  // namespace braid::data

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstring>
 
+#include "braid/base/narrow_float.h"
+
 namespace braid::data {
 namespace {
 
@@ -27,20 +29,9 @@ T load(const std::byte* from, bool big_endian) {
   return std::bit_cast<T>(bytes);
 }
 
-float value_of(Brain brain) {
-  return std::bit_cast<float>(static_cast<uint32_t>(brain.bits) << 16);
-}
+float value_of(Brain brain) { return bf16_value(brain.bits); }
 
-// Multiplying moves the exponent to its place and makes small numbers normal.
-float value_of(Half half) {
-  uint32_t magnitude = (half.bits & 0x7FFFU) << 13;
-  uint32_t sign = (half.bits & 0x8000U) << 16;
-  bool is_finite = (half.bits & 0x7C00U) != 0x7C00U;
-  uint32_t bits = is_finite ? std::bit_cast<uint32_t>(
-                                  std::bit_cast<float>(magnitude) * 0x1.0p112F)
-                            : magnitude | 0x7F800000U;
-  return std::bit_cast<float>(bits | sign);
-}
+float value_of(Half half) { return f16_value(half.bits); }
 
 template <class T>
 T value_of(T number) {

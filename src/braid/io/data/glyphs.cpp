@@ -132,8 +132,8 @@ class GlyphsDataset : public Dataset {
  public:
   GlyphsDataset(const Glyphs& glyphs, int64_t count)
       : Dataset("glyphs",
-                {{"x", DType::kFloat32, {1, glyphs.size, glyphs.size}},
-                 {"y", DType::kInt64, {}, glyphs.classes}},
+                {{"x", DType::kFloat32, {1, glyphs.size, glyphs.size}, 0, true},
+                 {"y", DType::kInt64, {}, glyphs.classes, true}},
                 count),
         glyphs_(glyphs) {}
 

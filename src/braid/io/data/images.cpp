@@ -46,6 +46,7 @@ bool is_hidden(const fs::path& path) {
 struct Listing {
   std::vector<Entry> entries;
   int64_t classes = 0;
+  std::vector<std::string> names;  // of the classes
 };
 
 // A class without pictures is a mistake: its number would mean nothing.
@@ -62,6 +63,7 @@ void add_class(const fs::path& folder, const std::string& who,
                folder.string());
   }
   ++listing.classes;
+  listing.names.push_back(folder.filename().string());
 }
 
 Listing list_pictures(const fs::path& folder, const std::string& who) {
@@ -96,10 +98,15 @@ Square part_of(const Picture& picture, bool crop) {
 class Images : public Dataset {
  public:
   Images(const fs::path& folder, Listing listing, const Look& look)
-      : Dataset(folder.string(),
-                {{"x", DType::kFloat32, {look.channels, look.side, look.side}},
-                 {"y", DType::kInt64, {}, listing.classes}},
-                static_cast<int64_t>(listing.entries.size())),
+      : Dataset(
+            folder.string(),
+            {{"x",
+              DType::kFloat32,
+              {look.channels, look.side, look.side},
+              0,
+              true},
+             {"y", DType::kInt64, {}, listing.classes, true, listing.names}},
+            static_cast<int64_t>(listing.entries.size())),
         entries_(std::move(listing.entries)),
         look_(look) {}
 
@@ -110,6 +117,7 @@ class Images : public Dataset {
     Picture picture = decode_picture(file.bytes(), entry.path.string());
     resize_picture(picture, part_of(picture, look_.crop), look_.side,
                    look_.channels, reinterpret_cast<float*>(out[0]));
+    file.check();
     *reinterpret_cast<int64_t*>(out[1]) = entry.label;
   }
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -81,6 +82,7 @@ class JointLoader::Ring {
     auto& plan = plans_.emplace_back();
     if (!part.dataset) return;
     check_same_samples(first, *part.dataset);
+    datasets_.insert(part.dataset.get());
     plan.emplace(part.dataset->size(), part.options, part.start);
     most_rows_ = std::max(
         most_rows_, std::min(part.options.batch_size, part.dataset->size()));
@@ -121,7 +123,7 @@ class JointLoader::Ring {
   void work() {
     while (Place* place = claim()) {
       try {
-        for (size_t i = 0; i < parts_.size(); ++i) fill(*place, i);
+        fill_all(*place);
       } catch (...) {
         place->error = std::current_exception();
       }
@@ -165,6 +167,21 @@ class JointLoader::Ring {
     return stopped_;
   }
 
+  // A file that lost its end explains whatever else was found wrong in it.
+  void fill_all(Place& place) {
+    try {
+      for (size_t i = 0; i < parts_.size(); ++i) fill(place, i);
+    } catch (...) {
+      check_datasets();
+      throw;
+    }
+    check_datasets();
+  }
+
+  void check_datasets() const {
+    for (const Dataset* dataset : datasets_) dataset->check();
+  }
+
   void fill(Place& place, size_t part) {
     const LoaderPart& from = parts_[part];
     Draw draw{from.options.seed, place.batches[part].first.epoch};
@@ -180,6 +197,7 @@ class JointLoader::Ring {
 
   const std::vector<LoaderPart> parts_;
   std::vector<Field> fields_;
+  std::set<const Dataset*> datasets_;  // of the parts, each once
   int64_t most_rows_ = 0;
   std::mutex mutex_;  // guards all below, but for the content of claimed places
   std::condition_variable room_;   // a place became free, or the end is near

@@ -26,8 +26,52 @@ constexpr const char* kIntro =
     "that names the file and the offset, row or line: a truncated record, a "
     "label that is not below the number of classes, a size that does not "
     "fit.\n"
+    "- So is what they hold, where the model reads it: classes and tokens that "
+    "it does not have (-100 is ignored by a cross entropy), NaN and infinity. "
+    "`braid train` looks at the first million samples or 16 million values, "
+    "`braid validate` at sixteen times as many; both say how many these were. "
+    "`allow_nan: true` beside `source` lets NaN and infinity through, and with "
+    "`on_nan: skip` the steps that meet them are skipped.\n"
+    "- Training and evaluation data have the same fields, in any order. Where "
+    "a source numbers labels itself (words in `csv`, folders of `images`, "
+    "characters of `text`), both must number them alike.\n"
     "- Compressed files are refused: unpack them first (`gunzip`, `tar "
     "xzf`).\n\n";
+
+// Blocks that a test runs as they are.
+constexpr const char* kOwnData =
+    "\n## Data of your own\n\n"
+    "One array per field, the first dimension counting samples; names are "
+    "those of the model's inputs, or `inputs` of the job says which is "
+    "which:\n\n"
+    "```python\n"
+    "import numpy as np\n\n"
+    "rng = np.random.default_rng(0)\n"
+    "images = rng.integers(256, size=(500, 1, 20, 20), dtype=np.uint8)  # [N, "
+    "C, H, W]\n"
+    "np.save(\"images.npy\", images)\n"
+    "np.save(\"labels.npy\", (images.mean((1, 2, 3)) > 127).astype(int))\n\n"
+    "area, rooms = rng.uniform(20, 200, 300), rng.integers(1, 7, 300)\n"
+    "with open(\"houses.csv\", \"w\") as file:\n"
+    "    file.write(\"area,rooms,price\\n\")\n"
+    "    for a, r in zip(area / 100, rooms):\n"
+    "        file.write(f\"{a:.3f},{r},{2 * a + 0.1 * r:.3f}\\n\")\n"
+    "```\n\n"
+    "```yaml\n"
+    "model: lenet\n"
+    "data: {source: npy, files: [x=images.npy, y=labels.npy]}\n"
+    "epochs: 3\n"
+    "```\n\n"
+    "A column of numbers to learn is `target: number`; the model gives one "
+    "number, and the loss says how far off it is:\n\n"
+    "```yaml\n"
+    "model: mlp(classes=1)\n"
+    "loss: mse\n"
+    "data: {source: csv, file: houses.csv, label: price, target: number}\n"
+    "epochs: 20\n"
+    "```\n\n"
+    "Sources that have no test part of their own are evaluated on what "
+    "`eval: {data: ...}` names, in the same form as `data`.\n";
 
 // Where the files of public data sets go.
 struct PublicSet {
@@ -121,6 +165,7 @@ std::string data_page() {
         fmt::format("| [`{0}`](#{0}) | {1} |\n", source.name, source.summary);
   }
   page += public_sets();
+  page += kOwnData;
   for (const Source& source : all_sources()) page += section(source);
   return page + kAugment + options_text(augment_options());
 }

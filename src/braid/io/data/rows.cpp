@@ -91,7 +91,10 @@ void check_lengths(const std::string& who, const std::vector<Column>& columns) {
 Field field_of(const std::string& who, const Column& column, int64_t classes) {
   Field field{column.field, dtype_of(column.element), sample_shape(column)};
   if (column.is_image) field.dtype = DType::kFloat32;
+  bool is_float = is_floating(field.dtype);
+  field.is_checked = !is_float || column.is_image || column.is_finite;
   if (is_whole(column)) field.classes = classes_of(who, column, classes);
+  field.class_names = column.class_names;
   return field;
 }
 
@@ -109,7 +112,7 @@ class Rows : public Dataset {
  public:
   // The columns are checked.
   Rows(const std::string& who, std::vector<Column> columns, int64_t classes,
-       std::shared_ptr<const void> keeper)
+       Keeper keeper)
       : Dataset(columns[0].file, fields_of(who, columns, classes),
                 columns[0].shape[0]),
         columns_(std::move(columns)),
@@ -128,10 +131,15 @@ class Rows : public Dataset {
       }
     }
   }
+  std::string place(size_t field, int64_t index) const override {
+    return fmt::format("row {} of {}", index, columns_[field].file);
+  }
+
+  void check() const override { keeper_.check(); }
 
  private:
   std::vector<Column> columns_;
-  std::shared_ptr<const void> keeper_;
+  Keeper keeper_;
 };
 
 }  // namespace
@@ -141,7 +149,7 @@ bool looks_like_image(const Column& column) {
 }
 
 DatasetPtr rows_dataset(const std::string& who, std::vector<Column> columns,
-                        int64_t classes, std::shared_ptr<const void> keeper) {
+                        int64_t classes, Keeper keeper) {
   if (columns.empty()) fail_usage("[{}] expected a tensor, got none", who);
   check_lengths(who, columns);
   return std::make_shared<Rows>(who, std::move(columns), classes,

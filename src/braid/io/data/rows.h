@@ -1,12 +1,12 @@
 // Samples that are rows of tensors in files: the first dimension counts them.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "braid/io/data/dataset.h"
 #include "braid/io/data/elements.h"
+#include "braid/io/data/keeper.h"
 #include "braid/io/data/options.h"
 #include "braid/io/file.h"
 
@@ -18,9 +18,11 @@ struct Column {
   Element element = {};
   Shape shape = {};  // [N, ...]
   io::Bytes bytes = {};
-  std::string file = {};  // for errors
-  size_t offset = 0;      // of `bytes` in the file
-  bool is_image = false;  // bytes that become f32 from 0 to 1
+  std::string file = {};   // for errors
+  size_t offset = 0;       // of `bytes` in the file
+  bool is_image = false;   // bytes that become f32 from 0 to 1
+  bool is_finite = false;  // floats that were looked at already
+  std::vector<std::string> class_names = {};
 };
 
 // Bytes with two or more dimensions per sample are taken for pixels.
@@ -30,7 +32,7 @@ bool looks_like_image(const Column& column);
 // know their classes: one more than the largest; with `classes` given, a number
 // outside is an error. `keeper` owns the bytes.
 DatasetPtr rows_dataset(const std::string& who, std::vector<Column> columns,
-                        int64_t classes, std::shared_ptr<const void> keeper);
+                        int64_t classes, Keeper keeper);
 
 // Options of sources that give whole tensors, and what they do to columns.
 Option classes_option();

@@ -108,8 +108,8 @@ void write_cloud(const std::vector<Vector>& cloud, float* x) {
 
 std::vector<Field> fields_of(const Solids& solids) {
   Shape labels = solids.label_points ? Shape{solids.points} : Shape{};
-  return {{"x", DType::kFloat32, {3, solids.points}},
-          {"y", DType::kInt64, labels, solids.classes}};
+  return {{"x", DType::kFloat32, {3, solids.points}, 0, true},
+          {"y", DType::kInt64, labels, solids.classes, true}};
 }
 
 class SolidsDataset : public Dataset {

@@ -44,6 +44,7 @@ DatasetPtr open_source(std::string_view name, const Texts& texts,
   const Source& source = find_source(name);
   Options options("data." + source.name, source.options, texts, base);
   DatasetPtr dataset = source.open(options);
+  dataset->check();  // opening may have read all of it
   int64_t limit = options.whole("limit");
   return limit > 0 ? first_samples(std::move(dataset), limit) : dataset;
 }

@@ -38,11 +38,15 @@ DatasetPtr open_characters(const Options& options) {
   std::string path = options.path("file").string();
   io::MappedFile file(options.path("file"));
   std::u32string text = decode_utf8(file.bytes(), options.who(), path);
+  file.check();
   Vocabulary vocabulary(text);
   auto numbers =
       std::make_shared<const std::vector<uint32_t>>(vocabulary.encode(text));
   TokenRow row{
       {Element::Kind::kUnsigned, 4}, std::as_bytes(std::span(*numbers)), path};
+  for (char32_t character : vocabulary.characters()) {
+    row.token_names.push_back(fmt::format("U+{:04X}", uint32_t{character}));
+  }
   return windows_dataset(options, part_of(options, std::move(row)),
                          vocabulary.size(), numbers);
 }

@@ -44,6 +44,7 @@ DatasetPtr open_tokens(const Options& options) {
         options.who(), bytes, rest, row.file, file->bytes().size() - rest);
   }
   int64_t vocab = options.whole("vocab");
+  row.is_checked = vocab == 0;
   return windows_dataset(options, row, vocab > 0 ? vocab : vocab_of(row), file);
 }
 

@@ -29,11 +29,20 @@ int64_t num_windows(const std::string& who, const TokenRow& row, Cut cut) {
   return (tokens - cut.length - 1) / cut.stride + 1;
 }
 
+std::vector<Field> fields_of(const TokenRow& row, Cut cut, int64_t vocab) {
+  std::vector<Field> fields = token_fields(cut.length, vocab);
+  for (Field& field : fields) {
+    field.is_checked = row.is_checked;
+    field.class_names = row.token_names;
+  }
+  return fields;
+}
+
 class Windows : public Dataset {
  public:
   Windows(const std::string& who, TokenRow row, Cut cut, int64_t vocab,
-          std::shared_ptr<const void> keeper)
-      : Dataset(row.file, token_fields(cut.length, vocab),
+          Keeper keeper)
+      : Dataset(row.file, fields_of(row, cut, vocab),
                 num_windows(who, row, cut)),
         who_(who),
         row_(std::move(row)),
@@ -48,9 +57,13 @@ class Windows : public Dataset {
     auto* targets = reinterpret_cast<int64_t*>(out[1]);
     read_elements(row_.element, at(first), length(), out[0]);
     read_elements(row_.element, at(first + 1), length(), out[1]);
-    check(tokens[0], first);
-    for (size_t i = 0; i < length(); ++i) check(targets[i], first + 1 + i);
+    check_token(tokens[0], first);
+    for (size_t i = 0; i < length(); ++i) {
+      check_token(targets[i], first + 1 + i);
+    }
   }
+
+  void check() const override { keeper_.check(); }
 
  private:
   size_t length() const { return static_cast<size_t>(cut_.length); }
@@ -61,7 +74,7 @@ class Windows : public Dataset {
     return row_.bytes.data() + bytes_before(token);
   }
 
-  void check(int64_t value, size_t token) const {
+  void check_token(int64_t value, size_t token) const {
     if (value >= 0 && value < vocab_) return;
     fail_world("[{}] expected a token below {}, got {} ({}, offset {})", who_,
                vocab_, value, row_.file, row_.offset + bytes_before(token));
@@ -71,7 +84,7 @@ class Windows : public Dataset {
   TokenRow row_;
   Cut cut_;
   int64_t vocab_;
-  std::shared_ptr<const void> keeper_;
+  Keeper keeper_;
 };
 
 }  // namespace
@@ -86,12 +99,12 @@ Option stride_option() {
 }
 
 std::vector<Field> token_fields(int64_t length, int64_t vocab) {
-  return {{"tokens", DType::kInt64, {length}, vocab},
-          {"targets", DType::kInt64, {length}, vocab}};
+  return {{"tokens", DType::kInt64, {length}, vocab, true},
+          {"targets", DType::kInt64, {length}, vocab, true}};
 }
 
 DatasetPtr windows_dataset(const Options& options, const TokenRow& row,
-                           int64_t vocab, std::shared_ptr<const void> keeper) {
+                           int64_t vocab, Keeper keeper) {
   return std::make_shared<Windows>(options.who(), row, cut_of(options), vocab,
                                    std::move(keeper));
 }

@@ -1,11 +1,11 @@
 // Language models: a long row of tokens, cut into windows.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "braid/io/data/dataset.h"
 #include "braid/io/data/elements.h"
+#include "braid/io/data/keeper.h"
 #include "braid/io/data/options.h"
 #include "braid/io/file.h"
 
@@ -14,8 +14,10 @@ namespace braid::data {
 struct TokenRow {
   Element element;
   io::Bytes bytes;
-  std::string file;   // for errors
-  size_t offset = 0;  // of `bytes` in the file
+  std::string file;        // for errors
+  size_t offset = 0;       // of `bytes` in the file
+  bool is_checked = true;  // all tokens are known to be below the vocabulary
+  std::vector<std::string> token_names = {};  // where the source numbers them
 
   size_t size() const {
     return bytes.size() / static_cast<size_t>(element.bytes);
@@ -30,9 +32,9 @@ Option stride_option();
 // the targets, which are the tokens one further. A token outside of [0, vocab)
 // is an error when it is read. `keeper` owns the bytes.
 DatasetPtr windows_dataset(const Options& options, const TokenRow& row,
-                           int64_t vocab, std::shared_ptr<const void> keeper);
+                           int64_t vocab, Keeper keeper);
 
-// The fields of a language model.
+// The fields of a language model whose tokens are all below the vocabulary.
 std::vector<Field> token_fields(int64_t length, int64_t vocab);
 
 }  // namespace braid::data

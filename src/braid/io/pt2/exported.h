@@ -11,6 +11,7 @@
 
 #include "braid/base/dtype.h"
 #include "braid/base/shape.h"
+#include "braid/graph/slot.h"
 
 namespace braid::io::pt2 {
 
@@ -109,6 +110,15 @@ struct StoredTensor {
   TensorMeta meta;
   bool is_parameter = false;
   uint64_t begin = 0, bytes = 0;  // of the whole storage, in the file
+  uint32_t checksum = 0;          // CRC-32 of these bytes
+};
+
+// How the module that was exported draws a parameter, where the exporter has
+// recorded it.
+struct Initialiser {
+  std::string parameter;  // in the state dict
+  Init init;
+  std::optional<int64_t> zero_row = {};  // of an embedding with padding
 };
 
 struct ExportedProgram {
@@ -121,6 +131,8 @@ struct ExportedProgram {
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;  // of symbols
   std::vector<StoredTensor> weights;
   std::vector<StoredTensor> constants;
+  std::vector<Initialiser> initialisers;
+  std::vector<std::string> seedless;  // parameters that nothing random is in
 };
 
 // Sizes as numbers; symbols as the value they had at export.

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "braid/base/error.h"
+#include "braid/io/crc32.h"
 #include "braid/io/pt2/importer.h"
 #include "braid/io/pt2/reader.h"
 #include "braid/passes/prune.h"
@@ -41,13 +42,23 @@ Imported import_pt2(const OpTable& ops, const std::filesystem::path& path,
   for (auto [slot, tensor] : importer.stored()) {
     Strides strides;
     for (const Size& s : tensor->meta.strides) strides.push_back(s.value);
-    contents.push_back({slot,
-                        file->bytes().subspan(tensor->begin, tensor->bytes),
-                        strides, tensor->meta.offset.value});
+    contents.push_back(
+        {slot, file->bytes().subspan(tensor->begin, tensor->bytes), strides,
+         tensor->meta.offset.value, tensor->path, tensor->checksum});
   }
   Graph graph = importer.take_graph();
   passes::prune(ops, graph);
-  return {std::move(graph), std::move(contents), std::move(file)};
+  file->check();
+  return {std::move(graph), std::move(contents), std::move(file),
+          std::move(program.initialisers), std::move(program.seedless)};
+}
+
+void check_storage(const SlotContent& content, std::string_view file) {
+  if (crc32(content.storage) == content.checksum) return;
+  fail_world(
+      "[pt2] {}: {}: the checksum is wrong: the weights are damaged\n"
+      "HINT: copy or export the file again",
+      file, content.part);
 }
 
 std::vector<std::byte> packed(const SlotContent& content, const Slot& slot) {

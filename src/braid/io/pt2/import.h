@@ -39,12 +39,17 @@ struct SlotContent {
   Bytes storage;    // the whole storage, in the mapped file
   Strides strides;  // of the slot's elements in it
   int64_t offset = 0;
+  std::string part = {};  // of the archive, for errors
+  uint32_t checksum = 0;  // CRC-32 of the storage
 };
 
 struct Imported {
   Graph graph;  // with an output "loss"
   std::vector<SlotContent> contents;
   std::shared_ptr<const MappedFile> file;  // keeps the contents
+  // What the file says about how its parameters were drawn.
+  std::vector<Initialiser> initialisers = {};
+  std::vector<std::string> seedless = {};
 };
 
 // Blocks until the graph is read; weights stay in the file. Throws one
@@ -52,6 +57,10 @@ struct Imported {
 Imported import_pt2(const OpTable& ops, const std::filesystem::path& path,
                     const ForeignOps& foreign,
                     const ImportOptions& options = {});
+
+// Reads the whole storage. Throws std::runtime_error when its checksum is
+// wrong; `file` stands for the archive in it.
+void check_storage(const SlotContent& content, std::string_view file);
 
 // The row-major bytes of a content.
 std::vector<std::byte> packed(const SlotContent& content, const Slot& slot);

@@ -88,6 +88,7 @@ class PayloadReader {
     }
     tensor.begin = entry->begin;
     tensor.bytes = entry->bytes;
+    tensor.checksum = entry->checksum;
     check(tensor, meta);
     tensors.push_back(std::move(tensor));
   }

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "braid/graph/init.h"
 #include "braid/io/pt2/archive.h"
 #include "braid/io/pt2/json_graph.h"
 #include "braid/io/pt2/json_tree.h"
@@ -92,6 +93,40 @@ std::vector<StoredTensor> read_list(const Archive& archive,
   return tensors;
 }
 
+constexpr std::string_view kInitialisers = "extra/braid_init.json";
+
+void read_initialiser(const std::string& name, const JsonPlace& place,
+                      const JsonPlace& zero_rows, ExportedProgram& program) {
+  Initialiser made{.parameter = name, .init = {}};
+  size_t before = place.num_problems();
+  std::string text = place.text();
+  if (place.num_problems() != before) return;
+  try {
+    made.init = parse_init(text);
+  } catch (const std::invalid_argument& error) {
+    return place.fail(shown(error.what()));
+  }
+  if (JsonPlace row = zero_rows.find(name)) made.zero_row = row.integer();
+  program.initialisers.push_back(std::move(made));
+}
+
+// How parameters are drawn; only files of the export script have this part.
+void read_initialisers(const Archive& archive, Problems& problems,
+                       ExportedProgram& program) {
+  if (!archive.find(kInitialisers)) return;
+  with_document(archive, std::string(kInitialisers), problems,
+                [&](const JsonPlace& place) {
+                  JsonPlace zero_rows = place.at("zero_rows");
+                  place.at("drawn").each_member(
+                      [&](const std::string& name, const JsonPlace& text) {
+                        read_initialiser(name, text, zero_rows, program);
+                      });
+                  place.at("constant").each([&](const JsonPlace& name) {
+                    program.seedless.push_back(name.text());
+                  });
+                });
+}
+
 }  // namespace
 
 ExportedProgram read_exported(Bytes file, std::string_view where) {
@@ -104,6 +139,7 @@ ExportedProgram read_exported(Bytes file, std::string_view where) {
   program.weights = read_list(archive, kWeights, "weights_config", problems);
   program.constants =
       read_list(archive, kConstants, "constants_config", problems);
+  read_initialisers(archive, problems, program);
   if (problems.empty()) check_stored(program, problems);
   problems.throw_if_any("pt2", where);
   return program;

@@ -4,6 +4,8 @@
 
 #include <ctime>
 
+#include "braid/base/printable.h"
+
 namespace braid::io {
 
 std::string log_line(std::chrono::system_clock::time_point time,
@@ -14,7 +16,7 @@ std::string log_line(std::chrono::system_clock::time_point time,
   std::string line = fmt::format("{:%Y-%m-%d %H:%M:%S}  ", parts);
   std::string indent(line.size(), ' ');
   while (text.ends_with('\n')) text.remove_suffix(1);
-  for (char c : text) {
+  for (char c : printable_message(text)) {
     line += c;
     if (c == '\n') line += indent;
   }

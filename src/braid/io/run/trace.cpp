@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "braid/base/error.h"
+#include "braid/io/write_target.h"
 
 namespace braid::io {
 namespace {
@@ -21,7 +22,7 @@ std::string quote(std::string_view text) {
 
 // A trace of an earlier start is of no use to this one.
 const std::filesystem::path& emptied(const std::filesystem::path& path) {
-  write_file_atomically(path, "");
+  if (find_write_target(path).is_replaceable) write_file_atomically(path, "");
   return path;
 }
 
