@@ -29,7 +29,8 @@ def write_broken(folder, rows=50, first=0):
     np.save(folder / "x.npy", x)
     np.save(folder / "y.npy", np.arange(rows) % 3)
     files = ["x=x.npy", "y=y.npy"]
-    return {"data": {"source": "npy", "files": files, "classes": 3, "shuffle": False}}
+    data = {"source": "npy", "files": files, "classes": 3, "shuffle": False, "allow_nan": True}
+    return {"data": data}
 
 
 # on_nan: skip.

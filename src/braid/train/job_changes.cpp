@@ -19,7 +19,7 @@ namespace {
 using Texts = std::map<std::string, std::string>;
 
 // Each is the job's own in an array.
-constexpr std::array<std::string_view, 10> kOwnKeys = {
+constexpr std::array<std::string_view, 12> kOwnKeys = {
     "steps",
     "epochs",
     "log_every",
@@ -29,7 +29,9 @@ constexpr std::array<std::string_view, 10> kOwnKeys = {
     "checkpoint.every",
     "checkpoint.keep",
     "data.on_change",
-    "eval.data.on_change"};
+    "data.allow_nan",
+    "eval.data.on_change",
+    "eval.data.allow_nan"};
 
 // All members of an array have the same.
 constexpr std::array<std::string_view, 4> kCommonKeys = {

@@ -256,9 +256,10 @@ Run::Members Run::look_after() {
       member->state = member->is_stopped_early() ? MemberState::kStoppedEarly
                                                  : MemberState::kDone;
       report_state(*member);
-      member->log(fmt::format("{}   after step {}",
-                              member_state_name(member->state),
-                              member->record().step));
+      // That it stopped early was said with its evaluation.
+      if (member->state == MemberState::kDone) {
+        member->log(fmt::format("done   after step {}", member->record().step));
+      }
     }
     bool is_due = ends || (member->is_checkpoint_due() &&
                            !member->has_learned_nothing_new());

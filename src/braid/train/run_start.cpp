@@ -195,7 +195,7 @@ void Run::say_what_is_ready() {
   say(LogLevel::kDebug, plan_words(array_->programs().plan()));
   say(LogLevel::kDebug, memory_words(array_->programs()));
   say_each(LogLevel::kInfo,
-           [](const MemberRun& member) { return eval_words(member.job()); });
+           [](const MemberRun& member) { return judge_words(member.job()); });
 }
 
 // Of those whose folders tell of a run, but hold nothing of it.

@@ -72,7 +72,7 @@ std::vector<std::string> job_warnings(const Job& job) {
   return warnings;
 }
 
-std::vector<std::string> eval_words(const Job& job) {
+std::vector<std::string> judge_words(const Job& job) {
   if (!job.has_eval()) return {};
   std::string text = "eval   best by " + watched_text(job.best_by());
   if (job.config().eval.early_stop.patience > 0) {

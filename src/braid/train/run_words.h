@@ -20,7 +20,7 @@ std::vector<std::string> job_warnings(const Job& job);
 
 // "eval   best by accuracy (highest) · averaged weights, raw ones beside", one
 // line at most.
-std::vector<std::string> eval_words(const Job& job);
+std::vector<std::string> judge_words(const Job& job);
 
 // "fields x f32 [1, 28, 28], y i64 below 36"
 std::string field_words(const data::Dataset& data);
