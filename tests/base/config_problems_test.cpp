@@ -164,7 +164,7 @@ TEST(ConfigProblems, BadFilesAreRefusedWithTheirLine) {
       {"", {"override 'a..b=1': has an empty key"}, {"a..b=1"}},
       {"", {"override 'dors=1': unknown key 'dors'"}, {"dors=1"}},
       {"", {"override 'doors=many': doors is a whole"}, {"doors=many"}},
-      {"", {"override 'name=\xff': is no UTF-8 text"}, {"name=\xff"}},
+      {"", {"override 'name=\\xff': is no UTF-8 text"}, {"name=\xff"}},
       {"",
        {"override 'owners=[a': has a value that is no YAML"},
        {"owners=[a"}},
@@ -193,7 +193,7 @@ TEST(ConfigProblems, BadFilesAreRefusedWithTheirLine) {
 TEST(ConfigProblems, LongAndUnprintableTextIsShownShort) {
   std::string error = error_of("doors: \"" + std::string(5000, 'x') + "\\n\"");
   EXPECT_LT(error.size(), 200u);
-  EXPECT_THAT(error_of("doors: \"a\\u0007\""), HasSubstr("'a?'"));
+  EXPECT_THAT(error_of("doors: \"a\\u0007\""), HasSubstr("'a\\x07'"));
 }
 
 }  // namespace

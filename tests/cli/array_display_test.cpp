@@ -34,7 +34,8 @@ TEST(ArrayDisplay, WritesALineForAllAndOneForEachFailure) {
   ArrayDisplay display({.plain_period_s = 1e9}, file.get());
   ArrayReport report = many_members(3);
   display.on_array(report);
-  report.members[1].evaluation = {{"accuracy", 0.5}};
+  report.members[1].evaluation = {{"accuracy", 0.4}};
+  report.members[1].best = {"accuracy", true, 0.5, 1};
   display.on_array(report);
   display.on_array(report);
   report.members[2].state = MemberState::kFailed;
@@ -115,10 +116,10 @@ TEST(ArrayDisplay, TheBestComeFirstWhereNotAllFit) {
   PseudoTerminal terminal(80);
   ArrayDisplay display({}, terminal.out());
   ArrayReport report = many_members(40);
-  report.members[1].evaluation = {{"accuracy", 0.5}};
-  report.members[30].evaluation = {{"accuracy", 0.75}};
+  report.members[1].best = {"accuracy", true, 0.5, 1};
+  report.members[30].best = {"accuracy", true, 0.75, 1};
   report.members[35].loss = 0.25;
-  report.members[39].evaluation = {{"accuracy", 0.9}};
+  report.members[39].best = {"accuracy", true, 0.9, 1};
   report.members[39].state = MemberState::kFailed;
   display.on_array(report);
   const auto& lines = terminal.screen().lines;

@@ -91,7 +91,8 @@ TEST(PlainMembers, SayAllInOneLine) {
   EXPECT_EQ(plain_members_text(some_members(), kRates),
             "models  1 training, 1 waiting, 1 stopped early, 1 failed  "
             "step  2300/4000  loss 0.25..0.5 (1 not finite)  "
-            "100 model-steps/s  1600 samples/s  3.00 MiB  eta 17s");
+            "best lr=0.003: accuracy 0.875  100 model-steps/s  1600 samples/s  "
+            "3.00 MiB  eta 17s");
 }
 
 TEST(PlainMembers, UnknownRatesAreDashes) {

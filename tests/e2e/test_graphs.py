@@ -15,6 +15,21 @@ def test_inspect_shows_a_model():
     assert re.search(r"loops over members: none", text)
 
 
+def test_inspect_begins_with_a_summary():
+    """By hand: 2 * 16 rows * (6 * 8 + 8 * 8 + 8 * 4) forward, and about twice that back."""
+    text = run_braid("inspect", "mlp(batch=16,features=6,hidden=8,classes=4)").stdout
+    lines = text.splitlines()
+    assert lines[1] == "summary, of one step"
+    parameters = 6 * 8 + 8 + 8 * 8 + 8 + 8 * 4 + 4
+    assert lines[2].split(",")[0].split() == ["parameters", str(parameters)]
+    forward = re.search(r"([\d.]+) KFLOP of it forward", lines[3])
+    assert float(forward[1]) == pytest.approx(2 * 16 * (48 + 64 + 32) / 1000, rel=0.5)
+    assert re.fullmatch(r"  peak +\S+ \w+ with adamw, \S+ \w+ with sgd", lines[4])
+    assert re.fullmatch(r"  time +about \S+ ms, estimated for \d+ threads? of a CPU", lines[5])
+    peak = re.search(r"^  sgd +\d+ bytes \((.*?)\)", text, re.MULTILINE)
+    assert f"{peak[1]} with sgd" in lines[4]
+
+
 def test_inspect_shows_an_array():
     text = run_braid("inspect", "resblock", "--copies", "8").stdout
     assert "array of 8 members" in text

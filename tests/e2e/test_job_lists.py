@@ -30,7 +30,7 @@ def test_members_are_listed_by_group(folder):
     assert lines[0] == "jobs   5 in 2 groups, 2 arrays"
     assert lines[1].startswith("array  0: 3 of mlp(hidden=8), ")
     assert lines[1].endswith(", one batch for all")
-    assert [line.split(",")[1] for line in lines[2:5]] == ["lr=0.1", "lr=0.01", "lr=0.001"]
+    assert [line.split(",")[1] for line in lines[2:5]] == ["lr=0.1", "lr=0.01", "lr=1e-3"]
     assert lines[5].startswith("array  1: 2 of mlp(hidden=8), ")
     assert "one batch" not in lines[5]
     assert lines[-1] == "ok     sweep.yaml"

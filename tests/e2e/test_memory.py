@@ -67,6 +67,8 @@ def test_one_byte_too_few_is_reported_and_harms_nothing(tmp_path, name):
     assert "HINT:" in failed.stderr
     assert snapshot(out) == files
     again = run_step(*args, plan=plan, memory_limit=needed)
+    process = again.memory.pop("process_peak_bytes")  # libraries and all
+    assert process > needed
     assert again.memory == {
         "limit_bytes": needed,
         "predicted_peak_bytes": needed,

@@ -61,6 +61,20 @@ def test_the_log_has_every_message(job, options):
     assert "data   64 samples" in log_of(job)
 
 
+def test_a_list_without_a_terminal_says_little(job):
+    """A head, lines for all jobs together, the result; the rest is in the logs."""
+    rates = ", ".join(f"{{optimizer.lr: {i}e-4}}" for i in (1, 2, 3, 40))
+    job.write_text(f"{JOB}members: [{rates}]\n")
+    lines = train(job).stdout.splitlines()
+    first = [line.split()[0] for line in lines]
+    assert first[:3] == ["data", "model", "array"]
+    assert set(first[3:-6]) == {"models"} and "  best lr=" in lines[-7]
+    assert first[-6:] == ["name", "1", "2", "3", "4", "done"]
+    for name in ("lr=1e-4", "lr=4e-3"):
+        log = (job.parent / "run" / name / "log.txt").read_text()
+        assert "eval   step 4  accuracy " in log and "done   after step 4" in log
+
+
 def test_resume_takes_the_same_options(job):
     train(job, "-q")
     done = run_braid("resume", job.parent / "run", "-v")

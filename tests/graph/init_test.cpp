@@ -81,8 +81,9 @@ TEST(Init, SomeNeedAShape) {
   EXPECT_NE(problem("dirac", {2, 2}), "");
   EXPECT_EQ(problem("dirac", {2, 2, 3}), "");
   EXPECT_EQ(problem("normal", {}), "");
-  EXPECT_NE(problem("trunc_normal(a=2,b=1)", {3}), "");
-  EXPECT_NE(problem("trunc_normal(std=0)", {3}), "");
+  EXPECT_NE(init_problem({Kind::kTruncNormal, 0, 1, 2, 1}, {3}), "");
+  EXPECT_NE(init_problem({Kind::kTruncNormal, 0, 0, -2, 2}, {3}), "");
+  EXPECT_NE(init_problem({Kind::kNormal, 0, -1}, {3}), "");
 }
 
 // _calculate_fan_in_and_fan_out of torch.nn.init.

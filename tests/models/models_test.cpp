@@ -179,7 +179,7 @@ TEST(Models, ASizeIsGivenOnce) {
   for (const char* text :
        {"mlp(hidden=8,hidden=16)", "mlp(hidden=8, hidden =8)"}) {
     try {
-      build_model(standard_ops(), text);
+      build_model(standard_ops(), text, DType::kFloat32);
       ADD_FAILURE() << text;
     } catch (const std::invalid_argument& error) {
       EXPECT_STREQ(error.what(), "[model] mlp has the size 'hidden' twice");

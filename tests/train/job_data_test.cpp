@@ -155,6 +155,16 @@ TEST(JobData, FieldsFeedArgumentsOfTheirNameOrOfAnother) {
   EXPECT_EQ(types.at("y").dtype, DType::kInt64);
 }
 
+TEST(JobData, AMisspeltKeyIsNotTakenForAnOption) {
+  JobConfig config = job(glyphs());
+  config.data.options.push_back({"allow_nam", "true"});
+  expect_contains(
+      usage_error(config),
+      "unknown option 'allow_nam'\nHINT: did you mean 'allow_nan'?");
+  config.data.options.back().name = "clases";
+  expect_contains(usage_error(config), "did you mean 'classes'?");
+}
+
 TEST(JobData, AnUnknownFieldIsAnError) {
   JobConfig config = job(glyphs());
   config.inputs = {{"z", "image"}};
@@ -247,6 +257,7 @@ TEST_F(TableData, MoreClassesThanTheModelHasAreAnError) {
   std::string text = error_of<std::invalid_argument>(
       [&] { check_arguments(open_data(config), graph_of(kModel), 4, {}); });
   expect_contains(text, "argument 'y' takes 2 classes, the field 'y' has 3: ");
+  expect_contains(text, "line 1 of ");
   expect_contains(text, "b.csv holds 2, expected 0 to 1");
 }
 

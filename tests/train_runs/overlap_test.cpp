@@ -14,12 +14,13 @@ namespace {
 constexpr int64_t kBatch = 4;
 constexpr int64_t kAhead = 2;  // data::LoaderOptions::prefetch
 
-// The clock: how many samples were read.
+// The clock: how many samples were read, none of them to see what they hold.
 class CountedData : public data::Dataset {
  public:
   CountedData()
       : Dataset("counted",
-                {{"x", DType::kFloat32, {16}}, {"y", DType::kInt64, {}, 4}},
+                {{"x", DType::kFloat32, {16}, 0, true},
+                 {"y", DType::kInt64, {}, 4, true}},
                 40) {}
 
   void read(int64_t index, const data::Draw&,

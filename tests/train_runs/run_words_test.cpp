@@ -7,11 +7,12 @@
 namespace braid::train {
 namespace {
 
-TEST(RunWords, NumbersAreGroupedByThousands) {
-  EXPECT_EQ(grouped(0), "0");
-  EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(grouped(1000), "1,000");
-  EXPECT_EQ(grouped(1234567), "1,234,567");
+TEST(RunWords, AnEvaluationTellsWhoseWeightsTheseAre) {
+  RunRecord record{.last_eval = 300, .evaluation = {{"loss", 0.125}}};
+  EXPECT_EQ(result_words(record), "eval   step 300  loss 0.125");
+  record.raw_evaluation = {{"loss", 0.5}};
+  EXPECT_EQ(result_words(record),
+            "eval   step 300  loss 0.125  (averaged weights; raw:  loss 0.5)");
 }
 
 TEST(RunWords, FieldsHaveTypesAndClasses) {

@@ -178,9 +178,9 @@ int run_export(const ExportOptions& o) {
   fs::path to = choose_target(o, name);
   io::write_safetensors(to, found.file.tensors());
   found.file.check();
-  fmt::print("done   step {}{}{}, {} tensors  {}\n",
-             found.choice.checkpoint.step, found.choice.why, found.words,
-             found.file.tensors().size(), to.string());
+  print("done   step {}{}{}, {} tensors  {}\n", found.choice.checkpoint.step,
+        found.choice.why, found.words, found.file.tensors().size(),
+        to.string());
   return kOk;
 }
 

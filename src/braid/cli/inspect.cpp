@@ -15,6 +15,7 @@
 #include "braid/cli/inputs.h"
 #include "braid/cli/inspect_array.h"
 #include "braid/cli/model_words.h"
+#include "braid/cli/output.h"
 #include "braid/cli/verb.h"
 #include "braid/graph/text.h"
 #include "braid/ops/foreign.h"
@@ -153,12 +154,12 @@ passes::StepGraph step_with(const OpTable& ops, const Graph& forward,
 }
 
 void print_inputs(const Graph& graph) {
-  fmt::print("inputs\n");
+  print("inputs\n");
   for (ValueId id : graph.inputs()) {
     const Value& value = graph.value(id);
     if (value.name == passes::kMicroInput) continue;
-    fmt::print("  {:<24} {}{}\n", value.name, dtype_name(value.type.dtype),
-               shape_text(value.type.shape));
+    print("  {:<24} {}{}\n", value.name, dtype_name(value.type.dtype),
+          shape_text(value.type.shape));
   }
 }
 
@@ -171,12 +172,12 @@ void print_slots(const Graph& graph, Role role, const char* title) {
     ++count;
   }
   if (count == 0) return;
-  fmt::print("{}: {} tensors, {} elements, {}\n", title, count, elements,
-             bytes_text(bytes));
+  print("{}: {} tensors, {} elements, {}\n", title, count, elements,
+        bytes_text(bytes));
   for (const Slot& slot : graph.slots()) {
     if (slot.role != role) continue;
-    fmt::print("  {:<24} {}{}\n", slot.name, dtype_name(slot.dtype),
-               shape_text(slot.stored_shape()));
+    print("  {:<24} {}{}\n", slot.name, dtype_name(slot.dtype),
+          shape_text(slot.stored_shape()));
   }
 }
 
@@ -223,14 +224,13 @@ std::vector<SegmentRow> segment_rows(const OpTable& ops, const Graph& graph,
 
 void print_segments(const OpTable& ops, const Graph& step,
                     const std::vector<std::string>& names) {
-  fmt::print("segments: {}\n  {:<24} {:>8} {:>9} {:>14} {:>14}\n", names.size(),
-             "", "forward", "backward", "parameters", "activations");
+  print("segments: {}\n  {:<24} {:>8} {:>9} {:>14} {:>14}\n", names.size(), "",
+        "forward", "backward", "parameters", "activations");
   std::vector<SegmentRow> rows = segment_rows(ops, step, names.size());
   for (size_t i = 0; i < rows.size(); ++i) {
-    fmt::print("  {:<24} {:>8} {:>9} {:>14} {:>14}\n", names[i],
-               rows[i].forward, rows[i].backward,
-               bytes_text(rows[i].parameter_bytes),
-               bytes_text(rows[i].kept_bytes));
+    print("  {:<24} {:>8} {:>9} {:>14} {:>14}\n", names[i], rows[i].forward,
+          rows[i].backward, bytes_text(rows[i].parameter_bytes),
+          bytes_text(rows[i].kept_bytes));
   }
 }
 
@@ -241,10 +241,10 @@ plan::Program compile_step(const OpTable& ops, const passes::StepGraph& step,
 }
 
 void print_peak(const plan::Program& program, const char* optimizer) {
-  fmt::print("  {:<24} {} bytes ({}): slots {}, step {}\n", optimizer,
-             program.peak_bytes(), bytes_text(program.peak_bytes()),
-             bytes_text(program.device_slot_bytes()),
-             bytes_text(program.arena_bytes));
+  print("  {:<24} {} bytes ({}): slots {}, step {}\n", optimizer,
+        program.peak_bytes(), bytes_text(program.peak_bytes()),
+        bytes_text(program.device_slot_bytes()),
+        bytes_text(program.arena_bytes));
 }
 
 // Inputs of zeros, which are valid indices too.
@@ -273,7 +273,7 @@ void print_loops(const OpTable& ops, const Graph& forward) {
   }
   std::string list = loops.empty() ? "none" : "";
   for (const std::string& op : loops) list += (list.empty() ? "" : ", ") + op;
-  fmt::print("ops that an array loops over members: {}\n", list);
+  print("ops that an array loops over members: {}\n", list);
 }
 
 // Operators that libtorch runs, and their share of the time of a step on
@@ -284,7 +284,7 @@ void print_foreign(const OpTable& ops, const train::LoadedModel& model,
   for (const Node& node : model.graph.nodes()) {
     if (is_foreign(node)) ++targets[node.attrs.text("target")];
   }
-  if (targets.empty()) return fmt::print("ops run by libtorch: none\n");
+  if (targets.empty()) return print("ops run by libtorch: none\n");
   std::string list;
   for (const auto& [target, count] : targets) {
     list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, target);
@@ -305,8 +305,8 @@ void print_foreign(const OpTable& ops, const train::LoadedModel& model,
     all += seconds[i];
     if (is_foreign(trainer.graph().node(node))) foreign += seconds[i];
   }
-  fmt::print("ops run by libtorch: {}; {:.0f} % of the time of a step\n", list,
-             100 * foreign / std::max(all, 1e-9));
+  print("ops run by libtorch: {}; {:.0f} % of the time of a step\n", list,
+        100 * foreign / std::max(all, 1e-9));
 }
 
 // "12.3 GFLOP"
@@ -347,15 +347,15 @@ void print_head(const OpTable& ops, const Graph& step, const InspectOptions& o,
     bytes += slot.bytes();
   }
   auto times = static_cast<double>(o.accumulate);
-  fmt::print("summary, of one step\n");
-  fmt::print("  {:<11} {}, {}\n", "parameters", grouped(elements),
-             bytes_text(bytes));
-  fmt::print("  {:<11} {}, {} of it forward\n", "work",
-             flops_text(flops_of(ops, step, false) * times),
-             flops_text(flops_of(ops, step, true) * times));
-  fmt::print("  {:<11} {} with adamw, {} with sgd\n", "peak",
-             bytes_text(adamw.peak_bytes()), bytes_text(sgd.peak_bytes()));
-  fmt::print("  {:<11} {}\n", "time", time_text(ops, sgd));
+  print("summary, of one step\n");
+  print("  {:<11} {}, {}\n", "parameters", grouped(elements),
+        bytes_text(bytes));
+  print("  {:<11} {}, {} of it forward\n", "work",
+        flops_text(flops_of(ops, step, false) * times),
+        flops_text(flops_of(ops, step, true) * times));
+  print("  {:<11} {} with adamw, {} with sgd\n", "peak",
+        bytes_text(adamw.peak_bytes()), bytes_text(sgd.peak_bytes()));
+  print("  {:<11} {}\n", "time", time_text(ops, sgd));
 }
 
 void print_summary(const OpTable& ops, const train::LoadedModel& model,
@@ -363,9 +363,8 @@ void print_summary(const OpTable& ops, const train::LoadedModel& model,
   const Graph& forward = model.graph;
   passes::StepGraph sgd = step_with(ops, forward, o, "sgd");
   passes::StepGraph adamw = step_with(ops, forward, o, "adamw");
-  fmt::print(
-      "model {}{}\n", o.model,
-      o.copies > 0 ? fmt::format(", an array of {} members", o.copies) : "");
+  print("model {}{}\n", o.model,
+        o.copies > 0 ? fmt::format(", an array of {} members", o.copies) : "");
   runtime::KernelTable kernels = runtime::cpu_kernels();
   runtime::CpuBackend backend(kernels, {});
   plan::Program with_sgd = compile_step(ops, sgd, backend);
@@ -375,7 +374,7 @@ void print_summary(const OpTable& ops, const train::LoadedModel& model,
   print_slots(sgd.graph, Role::kParameter, "parameters");
   print_slots(sgd.graph, Role::kBuffer, "buffers");
   print_segments(ops, sgd.graph, train::segment_names(forward));
-  fmt::print("peak of a step, everything kept\n");
+  print("peak of a step, everything kept\n");
   print_peak(with_sgd, "sgd");
   print_peak(with_adamw, "adamw");
   if (o.copies > 0) print_array(ops, forward, o.copies, all_threads());
@@ -404,7 +403,7 @@ int run_inspect(InspectOptions o) {
   if (o.dump_after.empty()) {
     print_summary(ops, model, o);
   } else {
-    fmt::print("{}", print_graph(graph_after(ops, std::move(model.graph), o)));
+    print("{}", print_graph(graph_after(ops, std::move(model.graph), o)));
   }
   return kOk;
 }

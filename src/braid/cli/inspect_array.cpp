@@ -1,4 +1,5 @@
 #include "braid/cli/inspect_array.h"
+#include "braid/cli/output.h"
 
 #include <map>
 #include <set>
@@ -56,7 +57,7 @@ std::vector<Layer> layers_of(const Graph& one,
 }
 
 void print_layers(const std::vector<Layer>& layers) {
-  fmt::print("  {:<32} {:<28} {}\n", "", "members lie", "convolution");
+  print("  {:<32} {:<28} {}\n", "", "members lie", "convolution");
   for (const Layer& layer : layers) {
     std::vector<std::string> names;
     for (Layout layout : layer.layouts) names.emplace_back(layout_name(layout));
@@ -64,18 +65,18 @@ void print_layers(const std::vector<Layer>& layers) {
         fmt::format("  {:<32} {:<28} {}", layer_name(layer.path),
                     fmt::join(names, " "), fmt::join(layer.lowerings, " "));
     row.erase(row.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", row);
+    print("{}\n", row);
   }
 }
 
 void print_turns(const std::vector<passes::Turn>& turns) {
   int64_t bytes = 0;
   for (const passes::Turn& turn : turns) bytes += turn.bytes;
-  fmt::print("values turned to another layout: {}, {}\n", turns.size(),
-             bytes_text(bytes));
+  print("values turned to another layout: {}, {}\n", turns.size(),
+        bytes_text(bytes));
   for (const passes::Turn& turn : turns) {
-    fmt::print("  {:<32} to {:<25} {}\n", layer_name(turn.path),
-               layout_name(turn.to), bytes_text(turn.bytes));
+    print("  {:<32} to {:<25} {}\n", layer_name(turn.path),
+          layout_name(turn.to), bytes_text(turn.bytes));
   }
 }
 
@@ -88,7 +89,7 @@ void print_shared(const Graph& one, const passes::ArrayReport& report) {
       shared += layout == Layout::kShared;
     }
   }
-  fmt::print("values that all members share: {}\n", shared);
+  print("values that all members share: {}\n", shared);
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ void print_array(const OpTable& ops, const Graph& forward, int64_t members,
           ops, forward,
           train::array_options({.members = members, .threads = threads}))
           .report;
-  fmt::print("array of {} members\n", members);
+  print("array of {} members\n", members);
   print_layers(layers_of(forward, report));
   print_turns(report.turns);
   print_shared(forward, report);

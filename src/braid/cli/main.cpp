@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 #include <new>
+#include <sstream>
 #include <system_error>
 #include <typeinfo>
 
@@ -56,11 +57,11 @@ int report(int code, std::string_view what) {
   return code;
 }
 
-// fmt::print() throws what finish_output() tells.
+// fmt::print() of others throws what finish_output() tells.
 int report_unless_output(const std::system_error& error) {
   bool is_output = typeid(error) == typeid(std::system_error) &&
                    error.code().value() == output_error();
-  return is_output ? kOk : report(kFailed, error.what());
+  return is_output ? kFailed : report(kFailed, error.what());
 }
 
 // The verb that was chosen, or the program itself.
@@ -118,13 +119,16 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wanted) {  // help and version
-    return app.exit(wanted);
+    std::ostringstream text;
+    int code = app.exit(wanted, text, text);
+    write_text(stdout, text.str());
+    return code;
   } catch (const CLI::ParseError& error) {
     return report_parse_error(app, error);
   }
   auto verbs = app.get_subcommands();
   if (verbs.empty()) {
-    fmt::print("{}", app.help());
+    print("{}", app.help());
     return kUsage;
   }
   return actions.at(verbs.front())();

@@ -10,7 +10,6 @@
 
 #include "braid/cli/table.h"
 #include "braid/cli/terminal.h"
-#include "braid/train/metric_kinds.h"
 
 namespace braid::cli {
 namespace {
@@ -133,28 +132,13 @@ std::vector<Column> columns_of(const ArrayReport& report, Members shown) {
        false, 8}};
 }
 
-// The best evaluation so far; of one that tells of none, its last.
-struct BestValue {
-  std::string metric = {};  // empty: none
-  double value = std::numeric_limits<double>::infinity();
-  bool is_higher = false;
-};
-
-BestValue best_of(const MemberReport& member) {
-  const train::BestReport& best = member.best;
-  if (best.value) return {best.metric, *best.value, best.higher_is_better};
-  const auto* last = main_metric(member.evaluation, best.metric);
-  if (!last) return {};
-  return {last->first, last->second, train::higher_is_better(last->first)};
-}
-
 // Less is better. Those without a number come last, failed ones after them.
 std::pair<double, double> rank_of(const MemberReport& member) {
   constexpr double kLast = std::numeric_limits<double>::infinity();
   auto or_last = [](double x) { return std::isnan(x) ? kLast : x; };
   if (member.state == MemberState::kFailed) return {kLast, kLast};
-  auto [metric, value, is_higher] = best_of(member);
-  if (is_higher) value = -value;
+  double value = member.best.value.value_or(kLast);
+  if (member.best.value && member.best.higher_is_better) value = -value;
   double loss = or_last(member.loss.value_or(kLast));
   return {or_last(value), std::min(loss, std::numeric_limits<double>::max())};
 }
@@ -174,10 +158,9 @@ std::string hidden_text(Members hidden) {
 std::string best_text(Members members) {
   auto best = std::ranges::min_element(members, {}, rank_of);
   if (best == members.end() || best->state == MemberState::kFailed) return "";
-  BestValue value = best_of(*best);
-  if (value.metric.empty()) return "";
-  return fmt::format("best {}: {} {:.4g}", best->name, value.metric,
-                     value.value);
+  if (!best->best.value) return "";
+  return fmt::format("best {}: {} {:.4g}", best->name, best->best.metric,
+                     *best->best.value);
 }
 
 std::string loss_text(const ArrayReport& report) {

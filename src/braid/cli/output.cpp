@@ -44,6 +44,12 @@ bool write_text(std::FILE* out, std::string_view text) {
   return written && !std::ferror(out);
 }
 
+void put_text(std::string_view text) {
+  errno = 0;
+  bool put = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!put) note_error(stdout);
+}
+
 int output_error() {
   errno = 0;
   bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;

@@ -19,6 +19,15 @@ void prepare_streams();
 // before; see output_error().
 bool write_text(std::FILE* out, std::string_view text);
 
+void put_text(std::string_view text);
+
+// To stdout, without a flush. Never throws when that fails: the work goes on,
+// and finish_output() tells.
+template <class... Args>
+void print(fmt::format_string<Args...> text, Args&&... args) {
+  put_text(fmt::format(text, std::forward<Args>(args)...));
+}
+
 // A message for a person on stderr; when that cannot be written, nobody is
 // there to be told.
 template <class... Args>

@@ -86,11 +86,11 @@ void print_start(const StepJob& job, const train::Trainer& trainer,
                  int64_t first_step) {
   std::string limit =
       job.has_limit() ? fmt::format(" of {}", bytes_text(job.limit_bytes)) : "";
-  fmt::print("plan  {} · {}{} on {}\n", plan_text(trainer.plan()),
-             bytes_text(trainer.program().peak_bytes()), limit, job.device);
+  print("plan  {} · {}{} on {}\n", plan_text(trainer.plan()),
+        bytes_text(trainer.program().peak_bytes()), limit, job.device);
   std::string shared = shared_words(job);
-  if (!shared.empty()) fmt::print("note  {}\n", shared);
-  if (first_step > 0) fmt::print("going on after step {}\n", first_step);
+  if (!shared.empty()) print("note  {}\n", shared);
+  if (first_step > 0) print("going on after step {}\n", first_step);
   std::fflush(stdout);
 }
 
@@ -132,7 +132,7 @@ int run_step(const StepOptions& options) {
         text, out.path().string());
     return kFailed;
   }
-  fmt::print("done  {}\n", out.path().string());
+  print("done  {}\n", out.path().string());
   return kOk;
 }
 

@@ -44,7 +44,7 @@ int run_eval(const runtime::Machine& machine, const StepOptions& o) {
   nlohmann::json losses = run.executor().losses();
   io::write_file_atomically(out.path() / "losses.json", losses.dump() + "\n");
   double loss = run.executor().losses().at(0);
-  fmt::print("loss  {}\ndone  {}\n", loss, out.path().string());
+  print("loss  {}\ndone  {}\n", loss, out.path().string());
   if (std::isfinite(loss)) return kOk;
   print_error("[braid step] the loss is {}\n", loss);
   return kFailed;

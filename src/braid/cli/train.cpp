@@ -65,8 +65,8 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
                        .trace = o.trace});
   preparing.reset();
   if (run.is_finished()) {
-    fmt::print("done   all {} steps were done before  {}\n", run.steps_done(),
-               o.out);
+    print("done   all {} steps were done before  {}\n", run.steps_done(),
+          o.out);
     return kOk;
   }
   train::Ending ending = run.run();

@@ -118,11 +118,11 @@ int train_list(train::JobList list, const TrainListOptions& o) {
     return run_list(*machine, o, std::move(profile));
   }
   train::check_free_for_jobs(o.out);
-  bool is_taken_again = train::holds_jobs(o.out);
   std::optional<StopAtOnce> planning(
       std::in_place,
       "[braid train] stopped before the first step; there is nothing to "
       "save\n");
+  bool is_taken_again = train::holds_jobs(o.out);
   train::JobFolder folder;
   train::ArrayPlans plans = train::plan_arrays(*machine, list.jobs, profile);
   if (!o.profile.empty()) {
@@ -139,8 +139,8 @@ int train_list(train::JobList list, const TrainListOptions& o) {
   planning.reset();
   train::create_job_folder(o.out, folder);
   if (is_taken_again && !o.log.quiet) {
-    fmt::print("no checkpoint was saved of the jobs in '{}': they begin anew\n",
-               o.out);
+    print("no checkpoint was saved of the jobs in '{}': they begin anew\n",
+          o.out);
   }
   return run_list(*machine, o, std::move(profile));
 }

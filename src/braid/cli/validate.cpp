@@ -23,8 +23,8 @@ struct ValidateOptions {
 };
 
 void print_data(std::string_view title, const data::Dataset& data) {
-  fmt::print("{:<7}{} samples of {}: {}\n", title, data.size(), data.name(),
-             fields_text(data.fields(), true));
+  print("{:<7}{} samples of {}: {}\n", title, data.size(), data.name(),
+        fields_text(data.fields(), true));
 }
 
 std::string limit_text(const train::JobConfig& config) {
@@ -34,19 +34,19 @@ std::string limit_text(const train::JobConfig& config) {
 void print_job(const train::Job& job, const train::Programs& programs) {
   print_data("data", *job.data().train);
   if (job.has_eval()) print_data("eval", *job.data().eval);
-  fmt::print("steps  {}, {} of an epoch, batches of {}{}\n", job.num_steps(),
-             job.steps_per_epoch(), job.batch_rows(),
-             job.rest_rows() > 0
-                 ? fmt::format(" and {} at its end", job.rest_rows())
-                 : "");
-  fmt::print("memory {}{} on {}\n", bytes_text(programs.peak_bytes()),
-             limit_text(job.config()), job.device());
+  print("steps  {}, {} of an epoch, batches of {}{}\n", job.num_steps(),
+        job.steps_per_epoch(), job.batch_rows(),
+        job.rest_rows() > 0 ? fmt::format(" and {} at its end", job.rest_rows())
+                            : "");
+  print("memory {}{} on {}\n", bytes_text(programs.peak_bytes()),
+        limit_text(job.config()), job.device());
 }
 
 void print_check(std::string_view title, const train::DataCheck& check) {
-  fmt::print("{:<7}{} were looked at\n", title, checked_text(check));
+  if (check.samples == 0) return;
+  print("{:<7}{} were looked at\n", title, checked_text(check));
   if (!check.note.empty()) {
-    fmt::print("       not finite, and passed over: {}\n", check.note);
+    print("       not finite, and passed over: {}\n", check.note);
   }
 }
 
@@ -71,7 +71,7 @@ void check_job(const runtime::Machine& machine, const train::JobConfig& config,
   }
   if (shows) print_job(job, programs);
   std::string shared = job.model().shared_words();
-  if (!shared.empty()) fmt::print("note   {}\n", shared);
+  if (!shared.empty()) print("note   {}\n", shared);
   check_samples(job, shows);
 }
 
@@ -82,15 +82,15 @@ void print_array(size_t number, const train::ArrayPlan& plan,
       plan.bytes > 0 && plan.fits
           ? fmt::format(", {}{}", bytes_text(plan.bytes), limit_text(first))
           : "";
-  fmt::print("array  {}: {} of {}{}{}\n", number, plan.jobs.size(),
-             first.model.empty() ? "several networks" : first.model, memory,
-             plan.size.shared_data ? ", one batch for all" : "");
+  print("array  {}: {} of {}{}{}\n", number, plan.jobs.size(),
+        first.model.empty() ? "several networks" : first.model, memory,
+        plan.size.shared_data ? ", one batch for all" : "");
   size_t shown = std::min(plan.jobs.size(), kNamesShown);
   for (size_t i = 0; i < shown; ++i) {
-    fmt::print("         {}\n", jobs[plan.jobs[i]].name);
+    print("         {}\n", jobs[plan.jobs[i]].name);
   }
   if (shown < plan.jobs.size()) {
-    fmt::print("         ... {} more\n", plan.jobs.size() - shown);
+    print("         ... {} more\n", plan.jobs.size() - shown);
   }
 }
 
@@ -104,9 +104,9 @@ void check_list(const runtime::Machine& machine,
     if (is_new) check_job(machine, job.config, checked.size() == 1);
   }
   for (const train::GroupingJob& job : plans.jobs) groups.insert(job.signature);
-  fmt::print("jobs   {} in {} group{}, {} array{}\n", jobs.size(),
-             groups.size(), groups.size() == 1 ? "" : "s", plans.arrays.size(),
-             plans.arrays.size() == 1 ? "" : "s");
+  print("jobs   {} in {} group{}, {} array{}\n", jobs.size(), groups.size(),
+        groups.size() == 1 ? "" : "s", plans.arrays.size(),
+        plans.arrays.size() == 1 ? "" : "s");
   for (size_t i = 0; i < plans.arrays.size(); ++i) {
     print_array(i, plans.arrays[i], jobs);
   }
@@ -123,7 +123,7 @@ int run_validate(const ValidateOptions& o) {
     check_list(*machine, list.jobs);
   }
   for (const auto& file : arguments.files) {
-    fmt::print("ok     {}\n", file.string());
+    print("ok     {}\n", file.string());
   }
   return kOk;
 }

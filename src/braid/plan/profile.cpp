@@ -50,8 +50,10 @@ Profile Profile::parse(const std::string& text) {
       profile.set(key, seconds);
     }
     return profile;
-  } catch (const Json::exception& error) {
-    fail_world("[profile] cannot be read: {}", error.what());
+  } catch (const Json::exception&) {
+    fail_world(
+        "[profile] cannot be read: it is not of the form that is written\n"
+        "HINT: delete the file; it is made anew");
   }
 }
 

@@ -91,7 +91,7 @@ class Check {
   }
 
   DataCheck run(const CheckLimits& limits) {
-    DataCheck check{dataset_.size(), dataset_.size()};
+    DataCheck check{0, dataset_.size()};
     if (looked_.empty()) return check;
     check.samples = num_samples(limits);
     for (int64_t i = 0; i < check.samples; ++i) look_at(i);
@@ -171,8 +171,10 @@ class Check {
           "\nHINT: leave such samples out or fill them; "
           "'allow_nan: true' beside the source lets them through";
     }
-    fail_world("[data] the data hold what cannot be learned from, in {}:{}{}",
-               checked_text(check), problems, hints);
+    fail_world(
+        "[data] the data hold what cannot be learned from ({} were looked "
+        "at):{}{}",
+        checked_text(check), problems, hints);
   }
 
   const data::Dataset& dataset_;

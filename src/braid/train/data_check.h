@@ -35,8 +35,8 @@ void add_inputs(ModelInputs& inputs, const Graph& forward);
 enum class NonFinite { kRefuse, kNote, kAllow };
 
 struct DataCheck {
-  int64_t samples = 0;    // the first so many are known to be fine
-  int64_t size = 0;       // of so many
+  int64_t samples = 0;    // that were looked at; 0: all was known before
+  int64_t size = 0;       // that there are
   std::string note = {};  // about floats that are not finite; empty: none
 };
 

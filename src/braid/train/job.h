@@ -85,8 +85,8 @@ class Job {
   JobConfig config_;
   JobData data_;
   std::unique_ptr<JobModel> model_;
-  Watched best_by_, stops_by_;
   DataChecks checks_;
+  Watched best_by_, stops_by_;
   int64_t num_steps_ = 0, steps_per_epoch_ = 0;
   int64_t rest_rows_ = 0, eval_rows_ = 0, eval_rest_rows_ = 0;
   Places places_;

@@ -30,10 +30,10 @@ void describe(Section& s, DataConfig& c) {
   s.whole("order_seed", c.order_seed,
           "Of the order and of random changes; absent: the job's seed")
       .min(0);
-  s.choice("on_change", c.on_change, {"warn", "refuse"},
-           "What a resumed run does when the data are not as they were");
   s.flag("allow_nan", c.allow_nan,
          "NaN and infinity among the numbers are no mistake");
+  s.choice("on_change", c.on_change, {"warn", "refuse"},
+           "What a resumed run does when the data are not as they were");
   s.options("augment", c.augment, "OPTION", "Changes of images: docs/data.md");
   s.rest(c.options, "OPTION", "Option of the source: docs/data.md");
 }

@@ -53,6 +53,23 @@ std::string key_text(const DataConfig& config, const data::Texts& changes,
   return key;
 }
 
+// A key of `data` that is misspelt looks like an option of the source.
+void check_keys(const DataConfig& config) {
+  const std::vector<std::string> keys = {"shuffle", "order_seed", "allow_nan",
+                                         "augment"};
+  std::vector<std::string> known = keys;
+  for (const data::Option& option : data::find_source(config.source).options) {
+    known.push_back(option.name);
+  }
+  for (const config::Option& option : config.options) {
+    if (std::ranges::find(known, option.name) != known.end()) continue;
+    std::string nearest = nearest_name(option.name, known);
+    if (std::ranges::find(keys, nearest) == keys.end()) continue;
+    fail_usage("[data.{}] unknown option '{}'\nHINT: did you mean '{}'?",
+               config.source, option.name, nearest);
+  }
+}
+
 // A dataset of the program, or that of the config.
 DatasetPtr open_one(const DataConfig& config, const DatasetPtr& given,
                     bool augmented, DType dtype, DatasetCache& cache) {
@@ -61,6 +78,7 @@ DatasetPtr open_one(const DataConfig& config, const DatasetPtr& given,
     changes.erase("crop");
     changes.erase("flip");
   }
+  if (!given) check_keys(config);
   auto open = [&] {
     DatasetPtr dataset =
         given ? given

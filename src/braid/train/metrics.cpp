@@ -198,6 +198,7 @@ std::map<std::string, double> MetricSums::values() const {
   double sum = loss == sums_.end() ? 0 : loss->second;
   std::map<std::string, double> values{{"loss", sum / loss_weight_}};
   for (const std::string& name : names_) {
+    if (name == "loss") continue;
     if (name == "accuracy") {
       values[name] = sums_.at(kCorrect) / sums_.at(kCount);
     } else if (name == "top5") {

@@ -103,8 +103,8 @@ class Run {
   void seat(MemberRun& member);
   void enter_waiting();
   void say_what_is_ready();
-  void say_what_begins_anew();
   void say_what_was_checked(const Job& job);
+  void say_what_begins_anew();
   bool can_share_batches() const;
   // --- steps
   Members with_state(MemberState state) const;

@@ -50,8 +50,7 @@ Run::Members Run::evaluate() {
       if (member.observe(values[i], raw[i])) best.push_back(&member);
       if (member.is_stopped_early()) stopped.push_back(&member);
       report_state(member);
-      member.log(eval_words(member.record().step, member.evaluation(),
-                            member.record().raw_evaluation));
+      member.log(result_words(member.record()));
       if (!options_.listener || !is_alone_) continue;
       options_.listener->on_eval(member.record().step, member.evaluation(),
                                  member.record().raw_evaluation);

@@ -242,12 +242,13 @@ void Run::review_records() {
 
 void Run::say_what_was_checked(const Job& job) {
   const Job::DataChecks& checks = job.data_checks();
-  if (checks.train.size == 0) return;  // by another job with these data
-  std::string text = "looked at " + checked_text(checks.train);
-  if (job.has_eval()) {
-    text += fmt::format(", and to evaluate at {}", checked_text(checks.eval));
+  if (checks.train.samples > 0) {
+    say(LogLevel::kDebug, "looked at " + checked_text(checks.train));
   }
-  say(LogLevel::kDebug, text);
+  if (checks.eval.samples > 0) {
+    say(LogLevel::kDebug,
+        "looked at " + checked_text(checks.eval) + " to evaluate");
+  }
   if (checks.train.note.empty()) return;
   say(LogLevel::kWarning,
       "steps with numbers that are not finite will be skipped: " +

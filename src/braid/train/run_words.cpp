@@ -15,6 +15,14 @@ void append(std::string& list, const std::string& item) {
   list += list.empty() ? item : ", " + item;
 }
 
+std::string values_text(const io::Scalars& values) {
+  std::string text;
+  for (const auto& [name, value] : values) {
+    text += fmt::format("  {} {:.4g}", name, value);
+  }
+  return text;
+}
+
 std::string watched_text(const Watched& watched) {
   return fmt::format("{} ({})", watched.metric,
                      watched.higher_is_better ? "highest" : "lowest");
@@ -114,18 +122,12 @@ std::string plan_words(const plan::Plan& plan) {
                      plan.segments.size(), list, plan.depth);
 }
 
-std::string eval_words(int64_t step, const io::Scalars& values,
-                       const io::Scalars& raw) {
-  auto list = [](const io::Scalars& scalars) {
-    std::string text;
-    for (const auto& [name, value] : scalars) {
-      text += fmt::format("  {} {:.4g}", name, value);
-    }
-    return text;
-  };
-  std::string text = fmt::format("eval   step {}{}", step, list(values));
-  if (raw.empty()) return text;
-  return text + fmt::format("  (averaged weights; raw:{})", list(raw));
+std::string result_words(const RunRecord& record) {
+  std::string text = fmt::format("eval   step {}{}", record.last_eval,
+                                 values_text(record.evaluation));
+  if (record.raw_evaluation.empty()) return text;
+  return fmt::format("{}  (averaged weights; raw:{})", text,
+                     values_text(record.raw_evaluation));
 }
 
 std::string peak_words(runtime::Backend& backend) {

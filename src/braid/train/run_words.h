@@ -7,6 +7,7 @@
 #include "braid/train/array.h"
 #include "braid/train/job.h"
 #include "braid/train/programs.h"
+#include "braid/train/run_record.h"
 
 namespace braid::train {
 
@@ -36,10 +37,9 @@ std::string plan_words(const plan::Plan& plan);
 // "memory 2.00 MiB for the values of a step, 1.91 MiB that stay"
 std::string memory_words(const Programs& programs);
 
-// "eval   step 300  loss 0.12  accuracy 0.97"; where these are of averaged
-// weights, those of the weights themselves too.
-std::string eval_words(int64_t step, const io::Scalars& values,
-                       const io::Scalars& raw = {});
+// "eval   step 300  loss 0.12  accuracy 0.97", and where averaged weights were
+// evaluated which these are, with the values of the others.
+std::string result_words(const RunRecord& record);
 
 // "peak   3.91 MiB on cpu, 151.2 MiB of the process"
 std::string peak_words(runtime::Backend& backend);

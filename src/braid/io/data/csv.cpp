@@ -257,7 +257,8 @@ Column column_of(const Table& table, const std::string& field, Element element,
           .shape = shape,
           .bytes = bytes,
           .file = file,
-          .is_finite = true};
+          .is_finite = true,
+          .lines = table.lines};
 }
 
 DatasetPtr open_csv(const Options& options) {

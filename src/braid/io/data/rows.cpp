@@ -132,7 +132,12 @@ class Rows : public Dataset {
     }
   }
   std::string place(size_t field, int64_t index) const override {
-    return fmt::format("row {} of {}", index, columns_[field].file);
+    const Column& column = columns_[field];
+    if (!column.lines.empty()) {
+      return fmt::format("line {} of {}",
+                         column.lines[static_cast<size_t>(index)], column.file);
+    }
+    return fmt::format("row {} of {}", index, column.file);
   }
 
   void check() const override { keeper_.check(); }

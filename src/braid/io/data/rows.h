@@ -1,6 +1,7 @@
 // Samples that are rows of tensors in files: the first dimension counts them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Column {
   bool is_image = false;   // bytes that become f32 from 0 to 1
   bool is_finite = false;  // floats that were looked at already
   std::vector<std::string> class_names = {};
+  std::span<const int64_t> lines = {};  // of a text: where rows begin
 };
 
 // Bytes with two or more dimensions per sample are taken for pixels.
