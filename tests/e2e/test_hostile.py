@@ -55,14 +55,8 @@ CASES = {}
 # Rows that are not green yet.
 PENDING = {
     "a: a loss in bf16",
-    "b: another learning rate in config.yaml",
     "g: fields of the evaluation in another order",
-    "h: other data behind the same name",
     "i: a bit of a weight in a .pt2",
-    "m: every step is skipped",
-    "m: step with losses that are NaN",
-    "n: export beside a training",
-    "q: a link in a circle at the newest checkpoint",
 }
 
 

@@ -27,15 +27,16 @@ std::vector<MemberRun::Note> MemberRun::review_record(DataSums& sums) {
   const DataConfig& data = job_.config().data;
   DataSum train = present_sum(*job_.data().train, data, sums);
   if (record_.train_data) {
-    compare_data("training", data.on_change, *record_.train_data, train, notes);
+    compare_data("training data of " + job_.data().train->name(),
+                 data.on_change, *record_.train_data, train, notes);
   }
   record_.train_data = train;
   if (job_.has_eval()) {
     const DataConfig& own = job_.config().eval.data.value_or(data);
     DataSum eval = present_sum(*job_.data().eval, own, sums);
     if (record_.eval_data) {
-      compare_data("evaluation", own.on_change, *record_.eval_data, eval,
-                   notes);
+      compare_data("evaluation data of " + job_.data().eval->name(),
+                   own.on_change, *record_.eval_data, eval, notes);
     }
     record_.eval_data = eval;
   }
@@ -53,9 +54,9 @@ void MemberRun::compare_config(std::vector<Note>& notes) const {
   }
   if (!refused.empty()) {
     fail_usage(
-        "[resume] '{}' was trained by another job:\n  {}\n"
+        "[resume] '{}' is of another job than the checkpoints there:\n  {}\n"
         "HINT: put the old values back, or begin a new run with the new ones",
-        out_.string(), fmt::join(refused, "\n  "));
+        config_path(out_).string(), fmt::join(refused, "\n  "));
   }
   if (taken.empty()) return;
   notes.push_back(
@@ -70,22 +71,21 @@ void MemberRun::compare_data(std::string_view what,
   std::string change = content_change(before, now);
   if (!change.empty() && on_change == "refuse") {
     fail_world(
-        "[resume] the {} data of '{}' are not those of before:\n  {}\n"
-        "HINT: bring them back, or set 'on_change: warn'",
-        what, out_.string(), change);
+        "[resume] the {} changed:\n  {}\n"
+        "HINT: bring them back, or set 'on_change: warn' in '{}'",
+        what, change, config_path(out_).string());
   }
   if (!change.empty()) {
     notes.push_back(
-        {LogLevel::kWarning,
-         fmt::format("the {} data are not those of before: {}", what, change)});
+        {LogLevel::kWarning, fmt::format("the {} changed: {}", what, change)});
     return;
   }
   change = file_change(before, now);
   if (change.empty()) return;
   notes.push_back(
       {LogLevel::kWarning,
-       fmt::format("the {} data may be others than before: {}; the {} samples "
-                   "that were looked at are the same",
+       fmt::format("the {} may have changed: {}; the {} samples that were "
+                   "compared are the same",
                    what, change, now.looked_at)});
 }
 
