@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "braid/base/printable.h"
 #include "braid/io/data/sources.h"
 
 namespace braid::train {

@@ -53,7 +53,8 @@ void declare(CLI::App& app, StepOptions& o) {
   add("--device", o.device, "NAME", "cpu or cuda:N (cpu)");
   add("--threads", o.threads, "N", "Most threads of one operation (all)")
       ->check(check_whole);
-  add("--memory-limit", o.memory_limit, "BYTES", "Of the device: 512MiB");
+  add("--memory-limit", o.memory_limit, "BYTES",
+      "Of the device, not the process: 512MiB");
   add("--plan", o.plan, "FILE", "YAML: keep, recompute, offload, spill");
   add("--checkpoint-every", o.checkpoint_every, "K", "Steps (never)")
       ->check(check_whole);
