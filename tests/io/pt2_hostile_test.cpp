@@ -54,7 +54,7 @@ TEST(Pt2Hostile, wrong_or_missing_parts) {
       {"format", set("archive_format", "zip"),
        "archive_format: 'zip' is not supported"},
       {"format with control characters", set("archive_format", "\x1b[2J\n"),
-       "'?[2J?' is not supported"},
+       "'\\x1b[2J\\x0a' is not supported"},
       {"archive version", set("archive_version", "1"),
        "archive_version: '1' is not supported, only '0' is"},
       {"byte order", set("byteorder", "big"), "byteorder: 'big'"},

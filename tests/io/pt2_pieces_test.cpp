@@ -61,12 +61,14 @@ TEST(NodeMetadata, takes_the_innermost_frame_outside_torch) {
 }
 
 TEST(Shown, cuts_long_text_between_characters_and_hides_control_ones) {
-  EXPECT_EQ(shown("a\n\x1b\x7f z"), "a??? z");
+  EXPECT_EQ(shown("a\n\x1b\x7f z"), "a\\x0a\\x1b\\x7f z");
   EXPECT_EQ(shown(std::string(100, 'x')), std::string(100, 'x'));
   EXPECT_EQ(shown(std::string(101, 'x')), std::string(100, 'x') + "...");
   EXPECT_EQ(shown(std::string(99, 'x') + "\xc3\xa9"),
-            std::string(99, 'x') + "...");
-  EXPECT_EQ(shown(std::string(200, '\x80')), "...");
+            std::string(99, 'x') + "\xc3\xa9");
+  EXPECT_EQ(shown(std::string(100, 'x') + "\xc3\xa9"),
+            std::string(100, 'x') + "...");
+  EXPECT_EQ(shown("\x80"), "\\x80");
 }
 
 struct Parsed {

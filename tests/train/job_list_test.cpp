@@ -155,7 +155,7 @@ TEST(JobList, NamesHaveSafeCharacters) {
       names_of(read("members:\n"
                     "  - {schedule: 'cosine(steps=900,warmup=50)'}\n"
                     "  - {schedule: constant, model: ../m/big net.graph}\n")),
-      ElementsAre("model=lenet,schedule=cosine-steps=900,warmup=50",
+      ElementsAre("model=lenet,schedule=cosine,steps=900,warmup=50",
                   "model=big-net.graph,schedule=constant"));
 }
 

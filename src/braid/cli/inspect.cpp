@@ -158,8 +158,8 @@ void print_inputs(const Graph& graph) {
   for (ValueId id : graph.inputs()) {
     const Value& value = graph.value(id);
     if (value.name == passes::kMicroInput) continue;
-    print("  {:<24} {}{}\n", value.name, dtype_name(value.type.dtype),
-          shape_text(value.type.shape));
+    print("  {:<24} {}{}\n", printable(value.name),
+          dtype_name(value.type.dtype), shape_text(value.type.shape));
   }
 }
 
@@ -176,7 +176,7 @@ void print_slots(const Graph& graph, Role role, const char* title) {
         bytes_text(bytes));
   for (const Slot& slot : graph.slots()) {
     if (slot.role != role) continue;
-    print("  {:<24} {}{}\n", slot.name, dtype_name(slot.dtype),
+    print("  {:<24} {}{}\n", printable(slot.name), dtype_name(slot.dtype),
           shape_text(slot.stored_shape()));
   }
 }
@@ -228,9 +228,9 @@ void print_segments(const OpTable& ops, const Graph& step,
         "forward", "backward", "parameters", "activations");
   std::vector<SegmentRow> rows = segment_rows(ops, step, names.size());
   for (size_t i = 0; i < rows.size(); ++i) {
-    print("  {:<24} {:>8} {:>9} {:>14} {:>14}\n", names[i], rows[i].forward,
-          rows[i].backward, bytes_text(rows[i].parameter_bytes),
-          bytes_text(rows[i].kept_bytes));
+    print("  {:<24} {:>8} {:>9} {:>14} {:>14}\n", printable(names[i]),
+          rows[i].forward, rows[i].backward,
+          bytes_text(rows[i].parameter_bytes), bytes_text(rows[i].kept_bytes));
   }
 }
 
@@ -320,11 +320,10 @@ std::string flops_text(double flops) {
   return fmt::format("{:.3g} {}FLOP", flops, kUnits[unit]);
 }
 
-double flops_of(const OpTable& ops, const Graph& graph, bool forward_only) {
+double flops_of(const OpTable& ops, const Graph& graph, Phase phase) {
   double flops = 0;
   for (const Node& node : graph.nodes()) {
-    if (forward_only && node.phase != Phase::kForward) continue;
-    flops += ops.cost(graph, node).flops;
+    if (node.phase == phase) flops += ops.cost(graph, node).flops;
   }
   return flops;
 }
@@ -347,12 +346,14 @@ void print_head(const OpTable& ops, const Graph& step, const InspectOptions& o,
     bytes += slot.bytes();
   }
   auto times = static_cast<double>(o.accumulate);
+  double forward = times * flops_of(ops, step, Phase::kForward);
+  double backward = times * flops_of(ops, step, Phase::kBackward);
+  double update = flops_of(ops, step, Phase::kUpdate);
   print("summary, of one step\n");
   print("  {:<11} {}, {}\n", "parameters", grouped(elements),
         bytes_text(bytes));
   print("  {:<11} {}, {} of it forward\n", "work",
-        flops_text(flops_of(ops, step, false) * times),
-        flops_text(flops_of(ops, step, true) * times));
+        flops_text(forward + backward + update), flops_text(forward));
   print("  {:<11} {} with adamw, {} with sgd\n", "peak",
         bytes_text(adamw.peak_bytes()), bytes_text(sgd.peak_bytes()));
   print("  {:<11} {}\n", "time", time_text(ops, sgd));

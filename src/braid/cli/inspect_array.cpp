@@ -5,6 +5,7 @@
 #include <set>
 
 #include "braid/base/bytes.h"
+#include "braid/base/printable.h"
 #include "braid/train/programs.h"
 #include "fmt/ranges.h"
 
@@ -21,7 +22,7 @@ constexpr const char* layout_name(Layout layout) {
 }
 
 std::string layer_name(const std::string& path) {
-  return path.empty() ? "(model)" : path;
+  return path.empty() ? "(model)" : printable(path);
 }
 
 // What the nodes of one layer have come to.

@@ -19,10 +19,9 @@ void prepare_streams();
 // before; see output_error().
 bool write_text(std::FILE* out, std::string_view text);
 
+// To stdout, without a flush. Neither throws when that fails: the work goes
+// on, and finish_output() tells.
 void put_text(std::string_view text);
-
-// To stdout, without a flush. Never throws when that fails: the work goes on,
-// and finish_output() tells.
 template <class... Args>
 void print(fmt::format_string<Args...> text, Args&&... args) {
   put_text(fmt::format(text, std::forward<Args>(args)...));
