@@ -19,7 +19,9 @@ inline train::ArrayReport some_members() {
                      4,
                      0.5,
                      1e-3,
-                     {{"loss", 0.61}, {"accuracy", 0.75}}},
+                     {{"loss", 0.61}, {"accuracy", 0.75}},
+                     {},
+                     {"accuracy", true, 0.75, 300}},
                     {"lr=0.003",
                      State::kStoppedEarly,
                      500,
@@ -28,7 +30,9 @@ inline train::ArrayReport some_members() {
                      4,
                      0.25,
                      3e-3,
-                     {{"loss", 0.31}, {"accuracy", 0.875}}},
+                     {{"loss", 0.31}, {"accuracy", 0.875}},
+                     {},
+                     {"accuracy", true, 0.875, 400}},
                     {"wild", State::kFailed, 7, 1000, 0.1, 4, NAN, 1.0, {}},
                     {"next", State::kWaiting, 0, 1000, 0, 4, {}, {}, {}}};
   report.model_steps = 807;
