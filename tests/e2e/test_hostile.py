@@ -52,13 +52,6 @@ class Case:
 
 CASES = {}
 
-# Rows that are not green yet.
-PENDING = {
-    "a: a loss in bf16",
-    "g: fields of the evaluation in another order",
-    "i: a bit of a weight in a .pt2",
-}
-
 
 def case(name, code, *words, absent=()):
     """A row of the table: the function below it is how."""
@@ -786,13 +779,7 @@ def make_world(tmp_path_factory):
     return folder
 
 
-def rows():
-    for name in CASES:
-        waits = pytest.mark.xfail(reason="to be done", strict=False)
-        yield pytest.param(name, marks=waits if name in PENDING else ())
-
-
-@pytest.mark.parametrize("name", list(rows()))
+@pytest.mark.parametrize("name", list(CASES))
 def test_hostile(world, tmp_path, name):
     folder = tmp_path / "world"
     shutil.copytree(world, folder)
