@@ -348,7 +348,7 @@ TEST(Checkpoint, what_vanishes_is_not_damaged) {
   save(scratch.path(), 0);
   std::atomic<bool> ends = false;
   std::thread writer([&] {
-    for (int64_t step = 1; step <= 200; ++step) {
+    for (int64_t step = 1; step <= 60; ++step) {
       save(scratch.path(), step);
       keep_last(scratch.path(), 1);
     }
