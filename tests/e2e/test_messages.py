@@ -67,8 +67,8 @@ def test_a_list_without_a_terminal_says_little(job):
     job.write_text(f"{JOB}members: [{rates}]\n")
     lines = train(job).stdout.splitlines()
     first = [line.split()[0] for line in lines]
-    assert first[:3] == ["data", "model", "array"]
-    assert set(first[3:-6]) == {"models"} and "  best lr=" in lines[-7]
+    assert first[:4] == ["data", "model", "array", "eval"]
+    assert set(first[4:-6]) == {"models"} and "  best lr=" in lines[-7]
     assert first[-6:] == ["name", "1", "2", "3", "4", "done"]
     for name in ("lr=1e-4", "lr=4e-3"):
         log = (job.parent / "run" / name / "log.txt").read_text()

@@ -150,7 +150,7 @@ def test_batch_norm_refuses_one_row(tmp_path):
     job, _ = make_job(tmp_path, stranger, (17, 5, 8))
     (tmp_path / "job.yaml").write_text(json.dumps(job))
     done = run_braid("validate", tmp_path / "job.yaml", code=2)
-    assert "more than one value per channel" in done.stderr
+    assert "the batch norm 'net.1' needs more than one value per channel" in done.stderr
     assert "the last batch of an epoch has 1 rows; set 'drop_last: true'" in done.stderr
     run_braid("validate", tmp_path / "job.yaml", "drop_last=true")
 

@@ -35,11 +35,6 @@ std::vector<ValueType> batch_norm_shape(const NodeView& v) {
   if (!training && !(v.has(3) && v.has(4))) {
     v.fail("the eval form needs running statistics");
   }
-  // Its variance would be 0 / 0, which running statistics never forget.
-  if (training && num_elements(v.shape(0)) == num_elements(channels)) {
-    v.fail("training needs more than one value per channel, got {}",
-           shape_text(v.shape(0)));
-  }
   std::vector<ValueType> types(3, {v.dtype(0), channels});
   types[0] = v.type(0);
   if (training && v.has(3)) types.resize(5, {v.dtype(0), channels});

@@ -11,6 +11,7 @@
 #include "braid/passes/label_smoothing.h"
 #include "braid/passes/names.h"
 #include "braid/passes/prune.h"
+#include "braid/passes/trainable.h"
 #include "braid/train/job_loss.h"
 #include "braid/train/job_metrics.h"
 #include "braid/train/job_optimizer.h"
@@ -313,6 +314,7 @@ Graph JobModel::forward(size_t phase, int64_t rows) const {
   Graph graph = config_.phases.empty() ? load_single(rows, Form::kTrain)
                                        : build_phase(p, rows);
   prepare(graph, networks_[p.network]);
+  passes::check_trainable(graph);
   return graph;
 }
 

@@ -16,6 +16,7 @@
 #include "braid/passes/pool_first.h"
 #include "braid/passes/precision.h"
 #include "braid/passes/segments.h"
+#include "braid/passes/trainable.h"
 #include "braid/plan/lowering_profile.h"
 
 namespace braid::train {
@@ -115,6 +116,7 @@ bool writes(const plan::Program& program, SlotId slot) {
 Graph prepared(const OpTable& ops, Graph forward, const ProgramSource& source,
                const ProgramOptions& options) {
   check_forward(forward);
+  if (source.learns()) passes::check_trainable(forward);
   const passes::Optimizer& optimizer = source.optimizer;
   if (optimizer.skip_nonfinite) {
     forward = passes::guard_buffers(
