@@ -155,7 +155,8 @@ ExportedModel load_exported(const runtime::Machine& machine,
     if (stored == by_slot.end()) continue;
     io::pt2::SlotContent content = *stored->second;
     content.slot = static_cast<SlotId>(i);
-    contents->add(folded.graph.slot(content.slot), std::move(content));
+    const Slot& slot = folded.graph.slot(content.slot);
+    contents->add(slot, std::move(content));
   }
   imported.file->check();
   return {std::move(folded.graph), std::move(contents)};
