@@ -14,7 +14,7 @@ import torch
 from braid_run import run_braid, save
 from data_order import batches
 from exporting import export
-from job_run import JobRun, apart, bits, far
+from job_run import JobRun, apart, bits, far, far_tensor
 from safetensors.torch import load_file
 from strangers import STRANGERS
 from torch import nn
@@ -34,6 +34,9 @@ def some(names, count):
 SIZES = [(45, 23, 8)] + ([(33, 17, 8), (32, 9, 16), (19, 5, 7)] if LONG else [])
 
 
+# Their gradients are rounding alone: biases of keys, before batch norm, and of all
+# scores of a softmax.
+ROUNDING = ("in_proj_bias", "net.0.bias", "weight.bias")
 NEEDS_ROWS = {"dict_in_dict_out"}
 DROPPING = {"drop_planes", "padded_encoder", "two_way_lstm", "small_bert"}
 
@@ -138,10 +141,10 @@ def test_steps_are_those_of_pytorch(tmp_path, name):
         losses.append(loss.item())
     assert far(run.losses, losses) < 1e-4
     state = apart(module.state_dict())
-    # The gradient of a key's bias is rounding alone.
-    names = [name for name in state if not name.endswith("in_proj_bias")]
-    got, want = run.state(), {name: state[name] for name in names}
-    assert far({name: got[name] for name in names}, want) < 2e-3
+    got = run.state()
+    for name, want in state.items():
+        limit = 2 * 0.01 * 7 if name.endswith(ROUNDING) else 2e-3
+        assert far_tensor(got[name], want) < limit, name
 
 
 def test_batch_norm_refuses_one_row(tmp_path):
