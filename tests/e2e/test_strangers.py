@@ -35,8 +35,8 @@ SIZES = [(45, 23, 8)] + ([(33, 17, 8), (32, 9, 16), (19, 5, 7)] if LONG else [])
 
 
 # Their gradients are rounding alone: biases of keys, before batch norm, and of all
-# scores of a softmax.
-ROUNDING = ("in_proj_bias", "net.0.bias", "weight.bias")
+# scores of a softmax; and a running mean that follows such a bias.
+ROUNDING = ("in_proj_bias", "net.0.bias", "net.1.running_mean", "weight.bias")
 NEEDS_ROWS = {"dict_in_dict_out"}
 DROPPING = {"drop_planes", "padded_encoder", "two_way_lstm", "small_bert"}
 
