@@ -161,6 +161,8 @@ TEST(JobData, AMisspeltKeyIsNotTakenForAnOption) {
   expect_contains(
       usage_error(config),
       "unknown option 'allow_nam'\nHINT: did you mean 'allow_nan'?");
+  config.data.options.back() = {"on_chang", "refuse"};
+  expect_contains(usage_error(config), "did you mean 'on_change'?");
   config.data.options.back().name = "clases";
   expect_contains(usage_error(config), "did you mean 'classes'?");
 }

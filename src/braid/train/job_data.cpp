@@ -56,7 +56,7 @@ std::string key_text(const DataConfig& config, const data::Texts& changes,
 // A key of `data` that is misspelt looks like an option of the source.
 void check_keys(const DataConfig& config) {
   const std::vector<std::string> keys = {"shuffle", "order_seed", "allow_nan",
-                                         "augment"};
+                                         "on_change", "augment"};
   std::vector<std::string> known = keys;
   for (const data::Option& option : data::find_source(config.source).options) {
     known.push_back(option.name);
