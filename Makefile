@@ -20,7 +20,8 @@ setup:  ## Install system packages and a local Python environment
 build: setup  ## Build; leaves build/braid
 	@scripts/build.sh
 
-demo: build  ## Set up, build, train 16 LeNets as an array and compare
+demo: setup  ## Set up, build, train 16 LeNets as an array and compare
+	@scripts/build.sh release braid
 	@scripts/demo.sh $(ARGS)
 
 test: build  ## Set up, build and run every test

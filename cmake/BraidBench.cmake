@@ -1,6 +1,4 @@
 # bench/NAME.cpp -> build/bench/NAME; bench/NAME.lib.cpp -> build/bench/libNAME.so.
-find_package(benchmark QUIET)
-
 file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/bench/*.cpp")
 foreach(source IN LISTS sources)
   cmake_path(GET source STEM LAST_ONLY name)
@@ -13,8 +11,7 @@ foreach(source IN LISTS sources)
     add_executable(${target} "${source}")
     target_link_libraries(${target} PRIVATE braid_cli)
   endif()
-  target_link_libraries(${target} PRIVATE
-    braid_kernels braid_warnings $<TARGET_NAME_IF_EXISTS:benchmark::benchmark>)
+  target_link_libraries(${target} PRIVATE braid_kernels braid_warnings)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${name}
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bench"

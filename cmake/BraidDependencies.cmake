@@ -2,7 +2,6 @@
 # read by programs that use an installed Braid.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
-find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(yaml-cpp REQUIRED)
 # yaml-cpp 0.8 renamed its target.

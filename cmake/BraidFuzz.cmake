@@ -15,6 +15,7 @@ if(NOT TARGET braid_cli)
 endif()
 
 target_compile_options(braid_io PRIVATE -O1)  # more inputs per second
+set_target_properties(braid_io PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 file(WRITE "${CMAKE_BINARY_DIR}/fuzz_list.txt" "")
 file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp")
 foreach(source IN LISTS sources)

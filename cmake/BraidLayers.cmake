@@ -15,7 +15,7 @@ target_include_directories(braid_common INTERFACE
   "$<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>"
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(braid_common INTERFACE
-  fmt::fmt spdlog::spdlog yaml-cpp::yaml-cpp nlohmann_json::nlohmann_json Threads::Threads)
+  fmt::fmt yaml-cpp::yaml-cpp nlohmann_json::nlohmann_json Threads::Threads)
 
 if(PNG_FOUND AND JPEG_FOUND)
   set(braid_picture_libraries PNG::PNG JPEG::JPEG)
@@ -24,6 +24,23 @@ else()
   set(braid_picture_libraries "")
   set(braid_other_pictures pictures)
 endif()
+
+# What most sources include, compiled once by the lowest layer and used by all
+# that see the same definitions. Lint builds without it, so that every file still
+# names what it needs.
+set(braid_common_headers
+  <algorithm> <array> <cmath> <filesystem> <functional> <map> <memory> <optional>
+  <set> <span> <string> <string_view> <variant> <vector>
+  <fmt/format.h> <fmt/ranges.h>)
+
+# braid_precompile(TARGET): takes the common headers as they were compiled.
+function(braid_precompile target)
+  if(target STREQUAL "braid_base")
+    target_precompile_headers(braid_base PRIVATE ${braid_common_headers})
+  else()
+    target_precompile_headers(${target} REUSE_FROM braid_base)
+  endif()
+endfunction()
 
 # Flags for our own sources are nothing to those who use what is installed.
 set(braid_own $<BUILD_INTERFACE:braid_warnings>)
@@ -43,6 +60,7 @@ foreach(layer IN LISTS braid_layers)
   if(sources)
     add_library(braid_${layer} STATIC ${sources})
     target_link_libraries(braid_${layer} PUBLIC ${braid_top} PRIVATE ${braid_own})
+    braid_precompile(braid_${layer})
     if(layer STREQUAL "io")
       target_link_libraries(braid_io PRIVATE ${braid_picture_libraries})
     endif()
@@ -78,7 +96,8 @@ set(kernel_sources ${table_sources} ${cpu_sources} ${torch_sources} ${device_sou
                    ${cu_sources})
 if(kernel_sources)
   add_library(braid_kernels STATIC ${kernel_sources} ${braid_loop_objects})
-  target_link_libraries(braid_kernels PUBLIC ${braid_top} braid_torch PRIVATE ${braid_own})
+  target_link_libraries(braid_kernels PUBLIC ${braid_top}
+                        PRIVATE braid_torch ${braid_own})
   add_custom_command(TARGET braid_kernels POST_BUILD
     COMMAND "${braid_python}" "${CMAKE_SOURCE_DIR}/scripts/check_loops.py"
             "${CMAKE_NM}" ${braid_loop_check}
@@ -104,6 +123,7 @@ find_package(CLI11 REQUIRED)
 if(sources)
   add_library(braid_cli STATIC ${sources})
   target_link_libraries(braid_cli PUBLIC ${braid_top} CLI11::CLI11 PRIVATE braid_warnings)
+  target_precompile_headers(braid_cli PRIVATE ${braid_common_headers} <CLI/CLI.hpp>)
   set(braid_top braid_cli)
 endif()
 if(EXISTS "${braid_src}/cli/main.cpp")

@@ -4,6 +4,25 @@ find_package(GTest REQUIRED)
 
 file(WRITE "${CMAKE_BINARY_DIR}/test_list.txt" "")
 
+# The repository's folder, in a header that only few include: on the command line
+# it would keep clones from sharing what they compiled.
+file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/tests/source_dir.h" CONTENT
+"#pragma once
+inline constexpr const char* kSourceDir = \"@CMAKE_SOURCE_DIR@\";
+" @ONLY)
+
+# braid_precompile_tests(TARGET): the common headers and GoogleTest, compiled by
+# the first and used by all. -O1: compiling tests takes longer than running them.
+function(braid_precompile_tests target)
+  target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O1>")
+  if(target STREQUAL "base_tests")
+    target_precompile_headers(base_tests PRIVATE
+      ${braid_common_headers} <gtest/gtest.h> <gmock/gmock.h>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM base_tests)
+  endif()
+endfunction()
+
 # braid_add_tests(NAME LIBRARY [RECURSIVE]): one executable from tests/NAME.
 function(braid_add_tests name library)
   if(NOT TARGET ${library})
@@ -19,13 +38,15 @@ function(braid_add_tests name library)
     return()
   endif()
   add_executable(${name}_tests ${sources})
-  target_include_directories(${name}_tests PRIVATE "${CMAKE_SOURCE_DIR}/tests")
-  target_compile_definitions(${name}_tests PRIVATE
-    BRAID_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_include_directories(${name}_tests PRIVATE
+    "${CMAKE_SOURCE_DIR}/tests" "${CMAKE_BINARY_DIR}/generated/tests")
   target_link_libraries(${name}_tests PRIVATE
     ${library} braid_warnings GTest::gtest_main $<TARGET_NAME_IF_EXISTS:GTest::gmock>)
   set_target_properties(${name}_tests PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  if(NOT name STREQUAL "parity")
+    braid_precompile_tests(${name}_tests)
+  endif()
   add_test(NAME ${name} COMMAND ${name}_tests)
   file(APPEND "${CMAKE_BINARY_DIR}/test_list.txt" "${name}_tests\n")
 endfunction()
@@ -46,11 +67,11 @@ foreach(layer IN LISTS braid_layers)
   endif()
 endforeach()
 if(BRAID_TORCH)
-  foreach(name runtime kernels parity train_runs e2e_cpp)
+  foreach(name runtime parity train_runs e2e_cpp)
     braid_add_tests(${name} braid_kernels RECURSIVE)
-    if(TARGET ${name}_tests)
-      target_precompile_headers(${name}_tests REUSE_FROM braid_kernels)
-    endif()
   endforeach()
+  # These compare with torch itself.
+  target_link_libraries(parity_tests PRIVATE braid_torch)
+  target_precompile_headers(parity_tests REUSE_FROM braid_kernels)
   braid_add_tests(cli braid_cli)
 endif()

@@ -54,7 +54,8 @@ check_tidy() {
     return 1
   }
   configure debug -B build-lint -DBRAID_TORCH=OFF -DBRAID_TESTS=OFF \
-    "-DCMAKE_CXX_COMPILER=$clang" -DCMAKE_CXX_COMPILER_LAUNCHER= || return 1
+    "-DCMAKE_CXX_COMPILER=$clang" -DCMAKE_CXX_COMPILER_LAUNCHER= \
+    -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON || return 1
   files=$(find src/braid -name '*.cpp' -not -path '*/runtime/kernels/*' \
     -not -path '*/cli/*' | sort)
   [[ -z $files ]] ||

@@ -8,9 +8,8 @@ source scripts/lib.sh
 
 packages=(
   g++ cmake ninja-build ccache make
-  libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev libyaml-cpp-dev
-  nlohmann-json3-dev libfmt-dev libspdlog-dev libpng-dev libjpeg-dev
-  libopenmpi-dev openmpi-bin
+  libgtest-dev libgmock-dev libcli11-dev libyaml-cpp-dev
+  nlohmann-json3-dev libfmt-dev libpng-dev libjpeg-dev
   python3-venv
 )
 

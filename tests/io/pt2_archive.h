@@ -10,12 +10,13 @@
 
 #include "braid/io/pt2/reader.h"
 #include "scratch.h"
+#include "source_dir.h"
 #include "zip_builder.h"
 
 namespace braid::io::pt2 {
 
 inline const std::filesystem::path kFixtures =
-    std::filesystem::path(BRAID_SOURCE_DIR) / "tests/io/fixtures";
+    std::filesystem::path(kSourceDir) / "tests/io/fixtures";
 
 // Every fixture whose name begins so: one per version of torch.
 inline std::vector<std::filesystem::path> fixtures(std::string_view prefix) {

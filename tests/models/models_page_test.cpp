@@ -7,11 +7,12 @@
 #include <sstream>
 
 #include "braid/models/models.h"
+#include "source_dir.h"
 
 namespace braid::models {
 namespace {
 
-const std::string kPath = std::string(BRAID_SOURCE_DIR) + "/docs/models.md";
+const std::string kPath = std::string(kSourceDir) + "/docs/models.md";
 
 // `make docs` runs this test with BRAID_WRITE_DOCS set.
 TEST(ModelsPage, IsWhatTheTableSays) {

@@ -1,4 +1,5 @@
 #include "braid/ops/operators_page.h"
+#include "source_dir.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,7 @@
 namespace braid {
 namespace {
 
-const std::string kPath = std::string(BRAID_SOURCE_DIR) + "/docs/operators.md";
+const std::string kPath = std::string(kSourceDir) + "/docs/operators.md";
 
 // `make docs` runs this test with BRAID_WRITE_DOCS set.
 TEST(OperatorsPage, IsWhatTheTableSays) {

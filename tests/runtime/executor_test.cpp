@@ -1,7 +1,6 @@
 // Tiny graphs on a CPU device, with real kernels.
 #include "braid/runtime/executor.h"
 
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -219,7 +218,7 @@ TEST(ExecutorTest, EachCallRunsWithItsOwnThreads) {
   std::vector<int> seen;
   KernelTable watching = cpu_kernels();
   watching.add("neg", [&](const Call&) -> runtime::Run {
-    return [&] { seen.push_back(at::get_num_threads()); };
+    return [&] { seen.push_back(call_threads()); };
   });
   Machine m("input %0 \"x\" f32[2]\n%1: f32[2] = neg(%0)\noutput \"y\" %1", 1,
             {}, watching);

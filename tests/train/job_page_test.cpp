@@ -9,11 +9,12 @@
 #include "braid/ops/named_losses.h"
 #include "braid/train/job_list.h"
 #include "braid/train/metrics.h"
+#include "source_dir.h"
 
 namespace braid::train {
 namespace {
 
-const std::string kPath = std::string(BRAID_SOURCE_DIR) + "/docs/job.md";
+const std::string kPath = std::string(kSourceDir) + "/docs/job.md";
 
 // `make docs` runs this test with BRAID_WRITE_DOCS set.
 TEST(JobPage, IsWhatTheTableSays) {

@@ -9,6 +9,7 @@
 #include "braid/graph/text.h"
 #include "braid/ops/functions.h"
 #include "braid/train/run.h"
+#include "source_dir.h"
 
 namespace braid::train {
 namespace {
@@ -144,7 +145,7 @@ class Doubles : public data::Dataset {
 // The file has no input "y": the field becomes one.
 TEST(JobHooks, AnExportedModelLearnsFromAnyOfItsOutputs) {
   JobConfig config = small_job();
-  config.model = BRAID_SOURCE_DIR "/tests/io/fixtures/dynamic_213.pt2";
+  config.model = std::string(kSourceDir) + "/tests/io/fixtures/dynamic_213.pt2";
   config.output = "1";
   config.steps = 400;
   config.optimizer.values = {{"lr", "1e-2"}};

@@ -3,6 +3,7 @@
 #include "braid/io/data/loader.h"
 #include "braid/io/data/picture.h"
 #include "io/data/png_builder.h"
+#include "source_dir.h"
 
 namespace braid::data {
 namespace {
@@ -11,7 +12,7 @@ namespace fs = std::filesystem;
 using namespace std::string_literals;
 
 std::string fixture(const std::string& name) {
-  return io::read_text(fs::path(BRAID_SOURCE_DIR) / "tests/io/fixtures" / name);
+  return io::read_text(fs::path(kSourceDir) / "tests/io/fixtures" / name);
 }
 
 Picture decode(const std::string& text) {

@@ -8,11 +8,12 @@
 
 #include "braid/io/data/augment.h"
 #include "braid/io/data/sources.h"
+#include "source_dir.h"
 
 namespace braid::data {
 namespace {
 
-const std::string kPath = std::string(BRAID_SOURCE_DIR) + "/docs/data.md";
+const std::string kPath = std::string(kSourceDir) + "/docs/data.md";
 
 // `make docs` runs this test with BRAID_WRITE_DOCS set.
 TEST(DataPage, IsWhatTheTablesSay) {

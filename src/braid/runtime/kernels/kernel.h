@@ -55,5 +55,6 @@ KernelTable cpu_kernels();
 
 // Threads that one call may use, from here on, in this thread.
 void set_call_threads(int threads);
+int call_threads();
 
 }  // namespace braid::runtime

@@ -159,6 +159,8 @@ void add_aten_kernels(KernelTable& table, at::Device device) {
   add_aten_optimizer(table, device);
 }
 
+int call_threads() { return at::get_num_threads(); }
+
 void set_call_threads(int threads) {
   if (at::get_num_threads() != threads) at::set_num_threads(threads);
 }
