@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "braid/runtime/machine.h"
-#include "braid/train/array.h"
+#include "braid/train/array/array.h"
 
 namespace {
 

@@ -22,10 +22,10 @@
 #include <string>
 #include <thread>
 
-#include "braid/cli/run_display.h"
-#include "braid/io/data/sources.h"
+#include "braid/cli/display/run_display.h"
+#include "braid/data/sources.h"
 #include "braid/runtime/machine.h"
-#include "braid/train/run.h"
+#include "braid/train/run/run.h"
 
 namespace {
 

@@ -5,7 +5,8 @@
 configure_file("${CMAKE_SOURCE_DIR}/cmake/version.h.in"
                "${CMAKE_BINARY_DIR}/generated/braid/version.h" @ONLY)
 set(braid_src "${CMAKE_SOURCE_DIR}/src/braid")
-set(braid_layers base graph ops passes models plan schedule balance runtime io train tune)
+set(braid_layers base config graph ops passes models plan compile schedule balance
+                 runtime io data train tune)
 
 # The external libraries every layer may use.
 add_library(braid_common INTERFACE)
@@ -54,15 +55,15 @@ foreach(layer IN LISTS braid_layers)
   else()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp")
   endif()
-  if(layer STREQUAL "io") # one of two folders decodes pictures
-    list(FILTER sources EXCLUDE REGEX "/io/data/${braid_other_pictures}/")
+  if(layer STREQUAL "data") # one of two folders decodes pictures
+    list(FILTER sources EXCLUDE REGEX "/data/${braid_other_pictures}/")
   endif()
   if(sources)
     add_library(braid_${layer} STATIC ${sources})
     target_link_libraries(braid_${layer} PUBLIC ${braid_top} PRIVATE ${braid_own})
     braid_precompile(braid_${layer})
-    if(layer STREQUAL "io")
-      target_link_libraries(braid_io PRIVATE ${braid_picture_libraries})
+    if(layer STREQUAL "data")
+      target_link_libraries(braid_data PRIVATE ${braid_picture_libraries})
     endif()
     set(braid_top braid_${layer})
     list(APPEND braid_libraries ${braid_top})
@@ -117,7 +118,7 @@ add_library(braid::braid ALIAS braid_all)
 list(APPEND braid_libraries braid_all)
 
 # The command line: a library, so that its parts can be tested, and a main.
-file(GLOB sources CONFIGURE_DEPENDS "${braid_src}/cli/*.cpp")
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${braid_src}/cli/*.cpp")
 list(REMOVE_ITEM sources "${braid_src}/cli/main.cpp")
 find_package(CLI11 REQUIRED)
 if(sources)

@@ -73,5 +73,5 @@ if(BRAID_TORCH)
   # These compare with torch itself.
   target_link_libraries(parity_tests PRIVATE braid_torch)
   target_precompile_headers(parity_tests REUSE_FROM braid_kernels)
-  braid_add_tests(cli braid_cli)
+  braid_add_tests(cli braid_cli RECURSIVE)
 endif()

@@ -13,7 +13,9 @@ import re
 import sys
 from pathlib import Path
 
-LAYERS = ("base graph ops passes models plan schedule balance runtime io train tune cli").split()
+LAYERS = (
+    "base config graph ops passes models plan compile schedule balance runtime io data train tune cli"
+).split()
 TORCH_FOLDERS = ("ATen/", "torch/", "c10/", "caffe2/")
 TORCH_ALLOWED = tuple(f"braid/runtime/kernels/{backend}/" for backend in ("aten", "cpu", "cuda"))
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "braid/train/listener.h"
+#include "braid/train/run/listener.h"
 
 namespace braid::cli {
 

@@ -1,7 +1,7 @@
 """The order of samples and the noise of a job, drawn again in Python.
 
-Both are functions of the seed and a counter (src/braid/io/data/order.cpp,
-src/braid/train/batch_feed.cpp).
+Both are functions of the seed and a counter (src/braid/data/order.cpp,
+src/braid/train/array/batch_feed.cpp).
 """
 
 import numpy as np

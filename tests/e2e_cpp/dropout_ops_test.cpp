@@ -9,7 +9,7 @@
 #include <set>
 
 #include "braid/base/rng.h"
-#include "braid/ops/functions.h"
+#include "braid/ops/build/functions.h"
 #include "braid/passes/names.h"
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/kernels/cuda_backend.h"

@@ -1,6 +1,6 @@
 // Every optimizer on a CUDA device, with each of its switches: twenty steps
 // give the CPU's numbers, and recorded steps the bits of plain ones.
-#include "braid/ops/update_kinds.h"
+#include "braid/ops/core/update_kinds.h"
 #include "gpu_runs.h"
 
 namespace braid::gpu_runs {

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "braid/io/data/sources.h"
+#include "braid/data/sources.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "braid/io/safetensors.h"
+#include "braid/io/format/safetensors.h"
 
 namespace {
 

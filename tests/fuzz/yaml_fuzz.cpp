@@ -18,9 +18,9 @@
 #include "braid/cli/plan_file.h"
 #include "braid/cli/settings.h"
 #include "braid/models/models.h"
-#include "braid/train/job_file.h"
-#include "braid/train/job_list.h"
-#include "braid/train/job_names.h"
+#include "braid/train/job/job_file.h"
+#include "braid/train/job/job_list.h"
+#include "braid/train/job/job_names.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "braid/io/checkpoint.h"
+#include "braid/io/checkpoint/checkpoint.h"
 #include "scratch.h"
 
 namespace braid::io {

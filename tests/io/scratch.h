@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "braid/io/file.h"
+#include "braid/io/file/file.h"
 
 namespace braid::io {
 

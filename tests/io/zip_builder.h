@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "braid/io/crc32.h"
-#include "braid/io/zip.h"
+#include "braid/io/format/crc32.h"
+#include "braid/io/format/zip.h"
 
 namespace braid::io {
 

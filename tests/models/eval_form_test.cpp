@@ -1,5 +1,5 @@
 // The eval form of every model of the zoo.
-#include "braid/passes/eval_form.h"
+#include "braid/passes/rewrite/eval_form.h"
 
 #include <gtest/gtest.h>
 

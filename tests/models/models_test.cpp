@@ -7,7 +7,7 @@
 #include "braid/graph/text.h"
 #include "braid/graph/verify.h"
 #include "braid/passes/names.h"
-#include "braid/passes/segments.h"
+#include "braid/passes/rewrite/segments.h"
 #include "passes/model_steps.h"
 
 namespace braid::models {

@@ -5,7 +5,7 @@
 
 #include "braid/graph/text.h"
 #include "braid/graph/verify.h"
-#include "braid/passes/chains.h"
+#include "braid/passes/rewrite/chains.h"
 #include "models/zoo_sizes.h"
 #include "passes/model_steps.h"
 

@@ -1,5 +1,5 @@
 // What the precision pass makes of every model, alone and as an array.
-#include "braid/passes/precision.h"
+#include "braid/passes/rewrite/precision.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "braid/ops/op.h"
+#include "braid/ops/core/op.h"
 
 namespace braid {
 

@@ -2,8 +2,8 @@
 // precision pass on. The reference is libtorch's autograd on bf16 operands.
 #include <gtest/gtest.h>
 
-#include "braid/ops/functions.h"
-#include "braid/passes/precision.h"
+#include "braid/ops/build/functions.h"
+#include "braid/passes/rewrite/precision.h"
 #include "braid/runtime/cpu_backend.h"
 #include "run_row.h"
 

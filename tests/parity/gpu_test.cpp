@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "braid/ops/op.h"
+#include "braid/ops/core/op.h"
 #include "braid/runtime/kernels/cuda_backend.h"
 #include "run_row.h"
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "braid/base/error.h"
-#include "braid/ops/op.h"
+#include "braid/ops/core/op.h"
 #include "braid/runtime/cpu_backend.h"
 #include "run_row.h"
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "braid/ops/op.h"
+#include "braid/ops/core/op.h"
 #include "row.h"
 
 namespace braid::parity {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <random>
 
-#include "braid/ops/functions.h"
+#include "braid/ops/build/functions.h"
 #include "random_graph.h"
 
 namespace braid::parity {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "braid/ops/functions.h"
+#include "braid/ops/build/functions.h"
 #include "braid/runtime/kernels/aten/bind.h"
 
 namespace braid::parity {

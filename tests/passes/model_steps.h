@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "braid/models/models.h"
-#include "braid/passes/accumulate.h"
-#include "braid/passes/array.h"
-#include "braid/passes/layout.h"
-#include "braid/passes/optimizer.h"
-#include "braid/passes/segments.h"
+#include "braid/passes/array/array.h"
+#include "braid/passes/rewrite/layout.h"
+#include "braid/passes/rewrite/segments.h"
+#include "braid/passes/step/accumulate.h"
+#include "braid/passes/step/optimizer.h"
 
 namespace braid {
 

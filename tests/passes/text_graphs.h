@@ -7,7 +7,7 @@
 
 #include "braid/graph/text.h"
 #include "braid/graph/verify.h"
-#include "braid/ops/op.h"
+#include "braid/ops/core/op.h"
 
 namespace braid::passes {
 

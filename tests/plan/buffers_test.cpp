@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "braid/passes/layout.h"
+#include "braid/passes/rewrite/layout.h"
 #include "passes/text_graphs.h"
 
 namespace braid::plan {

@@ -1,5 +1,5 @@
 // What chains are good for besides speed: values in between take no memory.
-#include "braid/passes/chains.h"
+#include "braid/passes/rewrite/chains.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <random>
 
 #include "braid/base/rng.h"
-#include "braid/ops/update_kinds.h"
-#include "braid/passes/optimizer.h"
+#include "braid/ops/core/update_kinds.h"
+#include "braid/passes/step/optimizer.h"
 #include "braid/plan/compile.h"
 #include "braid/plan/plan.h"
 #include "braid/plan/simulator.h"

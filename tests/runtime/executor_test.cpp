@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "braid/passes/layout.h"
+#include "braid/passes/rewrite/layout.h"
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/signature.h"
 #include "passes/text_graphs.h"

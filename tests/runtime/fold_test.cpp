@@ -9,7 +9,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "braid/ops/functions.h"
+#include "braid/ops/build/functions.h"
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/forward_run.h"
 #include "passes/text_graphs.h"

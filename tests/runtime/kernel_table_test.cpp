@@ -1,8 +1,8 @@
 // Every op of the table can run on every device.
 #include <gtest/gtest.h>
 
-#include "braid/ops/op.h"
-#include "braid/ops/update_kinds.h"
+#include "braid/ops/core/op.h"
+#include "braid/ops/core/update_kinds.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cuda_backend.h"
 

@@ -56,9 +56,9 @@ BAD = {
         {
             "runtime/executor.h": '#include "braid/runtime/detail.h"',
             "runtime/detail.h": '#include "braid/runtime/kernels/cpu/helper.h"',
-            "cli/step.cpp": '#include "braid/runtime/executor.h"',
+            "cli/verbs/step.cpp": '#include "braid/runtime/executor.h"',
         },
-        "src/braid/cli/step.cpp: reaches torch: braid/cli/step.cpp -> "
+        "src/braid/cli/verbs/step.cpp: reaches torch: braid/cli/verbs/step.cpp -> "
         "braid/runtime/executor.h -> braid/runtime/detail.h -> "
         "braid/runtime/kernels/cpu/helper.h -> ATen/Parallel.h",
     ),

@@ -4,7 +4,7 @@
 
 #include "braid/base/rng.h"
 #include "braid/graph/text_tokens.h"
-#include "braid/ops/op.h"
+#include "braid/ops/core/op.h"
 // The table itself is linked only together with libtorch's kernels.
 #include "braid/runtime/kernels/kernel.cpp"
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "braid/passes/eval_form.h"
+#include "braid/passes/rewrite/eval_form.h"
 #include "braid/runtime/cpu_backend.h"
-#include "braid/train/phase_graph.h"
+#include "braid/train/job/phase_graph.h"
 #include "braid/train/trainer.h"
 #include "mixing_device.h"
 #include "passes/model_steps.h"

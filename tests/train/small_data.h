@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "braid/io/data/loader.h"
-#include "braid/train/job_data.h"
+#include "braid/data/loader.h"
+#include "braid/train/job/job_data.h"
 
 namespace braid::train {
 

@@ -1,9 +1,9 @@
 // Arrays of real jobs: what they take is known before they are made.
-#include "braid/train/array_plans.h"
+#include "braid/train/array/array_plans.h"
 
-#include "braid/train/array.h"
-#include "braid/train/array_costs.h"
-#include "braid/train/job_signature.h"
+#include "braid/train/array/array.h"
+#include "braid/train/array/array_costs.h"
+#include "braid/train/job/job_signature.h"
 #include "small_job.h"
 
 namespace braid::train {

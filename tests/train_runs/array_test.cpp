@@ -1,4 +1,4 @@
-#include "braid/train/array.h"
+#include "braid/train/array/array.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <random>
 
-#include "braid/train/run_checkpoint.h"
+#include "braid/train/run/run_checkpoint.h"
 #include "live_members.h"
 
 namespace braid::train {

@@ -1,5 +1,5 @@
 // Values of eval forms on real kernels.
-#include "braid/passes/eval_form.h"
+#include "braid/passes/rewrite/eval_form.h"
 
 #include <gtest/gtest.h>
 

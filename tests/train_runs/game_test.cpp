@@ -1,7 +1,7 @@
 // Runs of several networks that learn in phases.
 #include <cmath>
 
-#include "braid/train/run.h"
+#include "braid/train/run/run.h"
 #include "small_job.h"
 
 namespace braid::train {

@@ -1,5 +1,5 @@
 // What a program gives to a job: a loss, and datasets.
-#include "braid/train/job_hooks.h"
+#include "braid/train/job/job_hooks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "braid/graph/text.h"
-#include "braid/ops/functions.h"
-#include "braid/train/run.h"
+#include "braid/ops/build/functions.h"
+#include "braid/train/run/run.h"
 #include "source_dir.h"
 
 namespace braid::train {

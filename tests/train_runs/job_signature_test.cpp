@@ -1,5 +1,5 @@
 // Which jobs can be members of one array.
-#include "braid/train/job_signature.h"
+#include "braid/train/job/job_signature.h"
 
 #include "small_job.h"
 

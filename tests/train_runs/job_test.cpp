@@ -1,4 +1,4 @@
-#include "braid/train/job.h"
+#include "braid/train/job/job.h"
 
 #include "small_job.h"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "braid/io/data/loader.h"
-#include "braid/train/array.h"
+#include "braid/data/loader.h"
+#include "braid/train/array/array.h"
 #include "small_job.h"
 
 namespace braid::train {

@@ -1,5 +1,5 @@
 // Values of metrics on real kernels, against numbers counted by hand.
-#include "braid/train/metrics.h"
+#include "braid/train/run/metrics.h"
 
 #include <gtest/gtest.h>
 

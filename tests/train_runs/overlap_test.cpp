@@ -6,7 +6,7 @@
 #include <cstring>
 #include <thread>
 
-#include "braid/train/run.h"
+#include "braid/train/run/run.h"
 
 namespace braid::train {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "braid/models/layers.h"
-#include "braid/train/model_state.h"
+#include "braid/train/job/model_state.h"
 #include "train/solo_runs.h"
 
 namespace braid::train {

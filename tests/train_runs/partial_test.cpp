@@ -1,6 +1,6 @@
 // Members that differ in some layers end as when they are trained alone, in
 // any order.
-#include "braid/passes/partial.h"
+#include "braid/passes/array/partial.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "braid/graph/text.h"
 #include "braid/passes/names.h"
-#include "braid/train/run_checkpoint.h"
+#include "braid/train/run/run_checkpoint.h"
 #include "passes/model_steps.h"
 #include "train_runs/partial_runs.h"
 

@@ -1,9 +1,9 @@
-#include "braid/train/run.h"
+#include "braid/train/run/run.h"
 
 #include <cmath>
 
-#include "braid/train/run_files.h"
-#include "io/data/files.h"
+#include "braid/train/run/run_files.h"
+#include "data/files.h"
 #include "small_job.h"
 
 namespace braid::train {

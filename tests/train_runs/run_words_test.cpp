@@ -1,9 +1,9 @@
-#include "braid/train/run_words.h"
+#include "braid/train/run/run_words.h"
 
 #include <gtest/gtest.h>
 
 #include "braid/base/printable.h"
-#include "braid/io/data/sources.h"
+#include "braid/data/sources.h"
 
 namespace braid::train {
 namespace {

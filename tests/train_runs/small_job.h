@@ -8,8 +8,8 @@
 #include <string>
 
 #include "braid/runtime/machine.h"
-#include "braid/train/job_file.h"
-#include "braid/train/run.h"
+#include "braid/train/job/job_file.h"
+#include "braid/train/run/run.h"
 #include "io/scratch.h"
 
 namespace braid::train {

@@ -1,4 +1,4 @@
-#include "braid/train/time_lowerings.h"
+#include "braid/train/array/time_lowerings.h"
 
 #include <gtest/gtest.h>
 

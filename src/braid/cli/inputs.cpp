@@ -7,7 +7,7 @@
 #include "braid/base/printable.h"
 #include "braid/base/rng.h"
 #include "braid/passes/names.h"
-#include "braid/train/index_ranges.h"
+#include "braid/train/array/index_ranges.h"
 
 namespace braid::cli {
 namespace {

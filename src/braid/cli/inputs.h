@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "braid/graph/graph.h"
-#include "braid/io/safetensors.h"
+#include "braid/io/format/safetensors.h"
 
 namespace braid::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "braid/train/listener.h"
+#include "braid/train/run/listener.h"
 
 namespace CLI {
 class App;

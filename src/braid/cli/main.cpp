@@ -11,7 +11,7 @@
 #include "braid/base/printable.h"
 #include "braid/base/text.h"
 #include "braid/cli/output.h"
-#include "braid/cli/verb.h"
+#include "braid/cli/verbs/verb.h"
 #include "braid/version.h"
 #include "fmt/format.h"
 

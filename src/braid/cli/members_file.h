@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "braid/cli/settings.h"
-#include "braid/passes/schedule.h"
+#include "braid/passes/step/schedule.h"
 
 namespace braid::cli {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "braid/base/error.h"
-#include "braid/io/file.h"
+#include "braid/io/file/file.h"
 
 namespace braid::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "braid/io/directory_lock.h"
+#include "braid/io/file/directory_lock.h"
 
 namespace braid::cli {
 

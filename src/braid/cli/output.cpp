@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "braid/cli/verb.h"
+#include "braid/cli/verbs/verb.h"
 
 namespace braid::cli {
 namespace {

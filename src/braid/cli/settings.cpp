@@ -6,10 +6,10 @@
 #include "braid/base/numbers.h"
 #include "braid/base/text.h"
 #include "braid/graph/init.h"
-#include "braid/ops/update_kinds.h"
-#include "braid/passes/label_smoothing.h"
+#include "braid/ops/core/update_kinds.h"
 #include "braid/passes/names.h"
-#include "braid/passes/option_range.h"
+#include "braid/passes/step/label_smoothing.h"
+#include "braid/passes/step/option_range.h"
 
 namespace braid::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "braid/graph/graph.h"
-#include "braid/passes/optimizer.h"
+#include "braid/passes/step/optimizer.h"
 
 namespace braid::cli {
 

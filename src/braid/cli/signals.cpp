@@ -6,7 +6,7 @@
 #include <atomic>
 #include <utility>
 
-#include "braid/cli/verb.h"
+#include "braid/cli/verbs/verb.h"
 
 namespace braid::cli {
 namespace {

@@ -1,8 +1,8 @@
 #include "braid/cli/yaml_file.h"
 
-#include "braid/base/config/yaml_reader.h"
 #include "braid/base/error.h"
-#include "braid/io/file.h"
+#include "braid/config/yaml_reader.h"
+#include "braid/io/file/file.h"
 
 namespace braid::cli {
 

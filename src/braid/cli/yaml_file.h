@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "braid/base/config/node.h"
+#include "braid/config/node.h"
 
 namespace braid::cli {
 

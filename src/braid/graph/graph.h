@@ -51,7 +51,7 @@ struct Node {
   Phase phase = Phase::kForward;
   SlotId slot = kNone;   // of read, assign, accumulate
   uint64_t rng_key = 0;  // of random ops: which draw this is
-  int32_t segment = 0;   // unit of planning, see passes/segments.h
+  int32_t segment = 0;   // unit of planning, see passes/rewrite/segments.h
 };
 
 struct Output {

@@ -1,6 +1,6 @@
 // Var: a value together with its graph, the handle that builders, vjp rules
-// and array rules are written with. Free functions on Vars (ops/functions.h)
-// append nodes: `x = relu(linear(x, w, b))`.
+// and array rules are written with. Free functions on Vars
+// (ops/build/functions.h) append nodes: `x = relu(linear(x, w, b))`.
 #pragma once
 
 #include <initializer_list>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "braid/ops/functions.h"
+#include "braid/ops/build/functions.h"
 
 namespace braid::models {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "braid/base/dtype.h"
-#include "braid/ops/op.h"
+#include "braid/ops/core/op.h"
 
 namespace braid::models {
 

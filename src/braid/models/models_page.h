@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "braid/ops/op.h"
+#include "braid/ops/core/op.h"
 
 namespace braid::models {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "braid/ops/op.h"
+#include "braid/ops/core/op.h"
 
 namespace braid::plan {
 

@@ -8,8 +8,8 @@
 
 #include <functional>
 
-#include "braid/ops/op.h"
-#include "braid/passes/step_graph.h"
+#include "braid/ops/core/op.h"
+#include "braid/passes/step/step_graph.h"
 #include "braid/plan/program.h"
 
 namespace braid::plan {

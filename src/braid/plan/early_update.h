@@ -4,8 +4,8 @@
 // from where its backward left it.
 #pragma once
 
-#include "braid/ops/op.h"
-#include "braid/passes/step_graph.h"
+#include "braid/ops/core/op.h"
+#include "braid/passes/step/step_graph.h"
 
 namespace braid::plan {
 

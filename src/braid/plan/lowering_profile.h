@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "braid/passes/array.h"
+#include "braid/passes/array/array.h"
 #include "braid/plan/profile.h"
 
 namespace braid::plan {

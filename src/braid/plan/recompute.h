@@ -2,8 +2,8 @@
 // repeated right before its backward, which then reads the copies.
 #pragma once
 
-#include "braid/ops/op.h"
-#include "braid/passes/step_graph.h"
+#include "braid/ops/core/op.h"
+#include "braid/passes/step/step_graph.h"
 #include "braid/plan/plan.h"
 
 namespace braid::plan {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "braid/ops/op.h"
+#include "braid/ops/core/op.h"
 #include "braid/plan/program.h"
 
 namespace braid::plan {

@@ -7,7 +7,7 @@
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
 #include "braid/base/narrow_float.h"
-#include "braid/ops/foreign.h"
+#include "braid/ops/core/foreign.h"
 #include "braid/passes/names.h"
 
 namespace braid::runtime {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "braid/ops/op.h"
+#include "braid/ops/core/op.h"
 #include "braid/plan/compile.h"
 #include "braid/plan/program.h"
 #include "braid/runtime/state.h"

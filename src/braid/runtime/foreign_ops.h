@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "braid/ops/foreign.h"
+#include "braid/ops/core/foreign.h"
 
 namespace braid::runtime {
 

@@ -1,6 +1,6 @@
 #include "braid/runtime/forward_run.h"
 
-#include "braid/passes/layout.h"
+#include "braid/passes/rewrite/layout.h"
 #include "braid/plan/compile.h"
 
 namespace braid::runtime {

@@ -1,7 +1,7 @@
 // ForwardRun: a graph without gradients and updates, ready to run.
 #pragma once
 
-#include "braid/passes/step_graph.h"
+#include "braid/passes/step/step_graph.h"
 #include "braid/runtime/executor.h"
 
 namespace braid::runtime {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "braid/ops/foreign.h"
+#include "braid/ops/core/foreign.h"
 #include "braid/runtime/backend.h"
 
 namespace braid::runtime {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "braid/ops/op.h"
-#include "braid/passes/array.h"
-#include "braid/passes/optimizer.h"
-#include "braid/passes/schedule.h"
+#include "braid/ops/core/op.h"
+#include "braid/passes/array/array.h"
+#include "braid/passes/step/optimizer.h"
+#include "braid/passes/step/schedule.h"
 #include "braid/plan/profile.h"
 #include "braid/runtime/executor.h"
 
@@ -21,7 +21,7 @@ namespace braid::train {
 struct ProgramSource {
   Graph forward;  // has an output "loss"
   // Of an array whose members differ in some layers: their graphs, in place of
-  // `forward`; see passes/partial.h.
+  // `forward`; see passes/array/partial.h.
   std::vector<Graph> members = {};
   // Of a step; without a kind the program only runs forward.
   passes::Optimizer optimizer = {};
@@ -37,7 +37,7 @@ struct ProgramSource {
 struct ProgramOptions {
   int64_t members = 0;                          // 0: one model, no member axis
   std::vector<std::string> shared_inputs = {};  // one minibatch for all
-  bool masked = false;  // members may pause, see passes/member_mask.h
+  bool masked = false;  // members may pause, see passes/array/member_mask.h
   DType precision = DType::kFloat32;  // of the work; or bf16, see precision.h
   plan::Plan plan = {};               // empty: everything stays on the device
   // Try plans that take less and less device memory until one fits the

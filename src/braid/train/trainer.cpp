@@ -5,8 +5,8 @@
 
 #include "braid/base/error.h"
 #include "braid/base/text.h"
-#include "braid/passes/label_smoothing.h"
 #include "braid/passes/names.h"
+#include "braid/passes/step/label_smoothing.h"
 
 namespace braid::train {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "braid/ops/op.h"
-#include "braid/passes/optimizer.h"
-#include "braid/passes/schedule.h"
-#include "braid/train/learning_rates.h"
+#include "braid/ops/core/op.h"
+#include "braid/passes/step/optimizer.h"
+#include "braid/passes/step/schedule.h"
+#include "braid/train/array/learning_rates.h"
 #include "braid/train/programs.h"
 
 namespace braid::train {
@@ -36,8 +36,8 @@ class Trainer {
   // `forward` has an output "loss". Borrows the table and the backend.
   Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
           TrainerOptions options);
-  // Members that differ in some layers, see passes/partial.h; their number is
-  // that of the options.
+  // Members that differ in some layers, see passes/array/partial.h; their
+  // number is that of the options.
   Trainer(const OpTable& ops, std::vector<Graph> members,
           runtime::Backend& backend, TrainerOptions options);
 

@@ -1,5 +1,5 @@
 #include "../row.h"
-#include "braid/ops/functions.h"
+#include "braid/ops/build/functions.h"
 
 namespace braid::parity {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "../run_row.h"
 #include "braid/base/error.h"
-#include "braid/ops/functions.h"
+#include "braid/ops/build/functions.h"
 #include "braid/runtime/kernels/aten/bind.h"
 
 namespace braid::parity {

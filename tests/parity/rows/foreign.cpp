@@ -1,6 +1,6 @@
 // Operators that only libtorch knows, as torch_op nodes. The same call is the
 // reference, outside of any graph.
-#include "braid/ops/foreign.h"
+#include "braid/ops/core/foreign.h"
 #include "../row.h"
 #include "braid/runtime/foreign_ops.h"
 #include "braid/runtime/kernels/aten/foreign_call.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "../row.h"
-#include "braid/ops/functions.h"
+#include "braid/ops/build/functions.h"
 
 namespace braid::parity {
 namespace {

@@ -1,7 +1,7 @@
 #include <limits>
 
 #include "../row.h"
-#include "braid/ops/functions.h"
+#include "braid/ops/build/functions.h"
 
 namespace braid::parity {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "../row.h"
-#include "braid/ops/functions.h"
+#include "braid/ops/build/functions.h"
 #include "braid/runtime/kernels/aten/bind.h"
 
 namespace braid::parity {

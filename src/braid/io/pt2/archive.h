@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "braid/io/format/zip.h"
 #include "braid/io/problems.h"
-#include "braid/io/zip.h"
 
 namespace braid::io::pt2 {
 

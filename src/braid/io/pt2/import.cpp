@@ -3,10 +3,10 @@
 #include <cstring>
 
 #include "braid/base/error.h"
-#include "braid/io/crc32.h"
+#include "braid/io/format/crc32.h"
 #include "braid/io/pt2/importer.h"
 #include "braid/io/pt2/reader.h"
-#include "braid/passes/prune.h"
+#include "braid/passes/rewrite/prune.h"
 
 namespace braid::io::pt2 {
 

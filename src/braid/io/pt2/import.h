@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "braid/io/file.h"
+#include "braid/io/file/file.h"
 #include "braid/io/pt2/exported.h"
 #include "braid/io/pt2/rule.h"
-#include "braid/ops/foreign.h"
+#include "braid/ops/core/foreign.h"
 
 namespace braid::io::pt2 {
 
 // A loss over an output of the model and a further input.
 struct NamedLoss {
-  std::string kind;    // see ops/named_losses.h
+  std::string kind;    // see ops/build/named_losses.h
   std::string output;  // a name or a number; empty: the first output
   std::string target;  // the further input
 };

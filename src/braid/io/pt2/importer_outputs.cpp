@@ -2,7 +2,7 @@
 #include "braid/base/error.h"
 #include "braid/base/text.h"
 #include "braid/io/pt2/importer.h"
-#include "braid/ops/named_losses.h"
+#include "braid/ops/build/named_losses.h"
 
 namespace braid::io::pt2 {
 namespace {

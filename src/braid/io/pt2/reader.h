@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "braid/io/file.h"
+#include "braid/io/file/file.h"
 #include "braid/io/pt2/exported.h"
 
 namespace braid::io::pt2 {

@@ -12,7 +12,7 @@
 #include "braid/io/pt2/autocast.h"
 #include "braid/io/pt2/exported.h"
 #include "braid/io/pt2/tensors.h"
-#include "braid/ops/functions.h"
+#include "braid/ops/build/functions.h"
 
 namespace braid::io::pt2 {
 

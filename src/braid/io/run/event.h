@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "braid/io/file.h"
+#include "braid/io/file/file.h"
 #include "braid/io/run/scalars.h"
 
 namespace braid::io {

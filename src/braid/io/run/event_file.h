@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "braid/io/append_file.h"
+#include "braid/io/file/append_file.h"
 #include "braid/io/run/scalars.h"
 
 namespace braid::io {

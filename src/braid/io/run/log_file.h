@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "braid/io/append_file.h"
+#include "braid/io/file/append_file.h"
 
 namespace braid::io {
 

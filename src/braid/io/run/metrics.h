@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <string>
 
-#include "braid/io/append_file.h"
+#include "braid/io/file/append_file.h"
 #include "braid/io/run/scalars.h"
 
 namespace braid::io {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "braid/io/crc32.h"
+#include "braid/io/format/crc32.h"
 
 static_assert(std::endian::native == std::endian::little,
               "numbers in records are little-endian");

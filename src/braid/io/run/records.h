@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "braid/io/file.h"
+#include "braid/io/file/file.h"
 
 namespace braid::io {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "braid/base/error.h"
-#include "braid/io/write_target.h"
+#include "braid/io/file/write_target.h"
 
 namespace braid::io {
 namespace {

@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-#include "braid/io/append_file.h"
+#include "braid/io/file/append_file.h"
 
 namespace braid::io {
 

@@ -1,6 +1,6 @@
 #include "braid/runtime/machine.h"
 
-#include "braid/ops/op.h"
+#include "braid/ops/core/op.h"
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/foreign_ops.h"
 #include "braid/runtime/kernels/cuda_backend.h"

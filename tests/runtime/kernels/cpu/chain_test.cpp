@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "braid/ops/chain.h"
+#include "braid/ops/core/chain.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/kernel.h"
 

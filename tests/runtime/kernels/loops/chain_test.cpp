@@ -3,7 +3,7 @@
 #include <limits>
 #include <string_view>
 
-#include "braid/ops/chain.h"
+#include "braid/ops/core/chain.h"
 #include "levels.h"
 
 namespace braid::runtime {

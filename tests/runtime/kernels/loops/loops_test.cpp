@@ -8,7 +8,7 @@
 #include <string>
 
 #include "braid/base/rng.h"
-#include "braid/ops/update_kinds.h"
+#include "braid/ops/core/update_kinds.h"
 #include "runtime/kernels/loops/levels.h"
 
 namespace braid::runtime {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "braid/ops/foreign.h"
+#include "braid/ops/core/foreign.h"
 
 namespace braid::runtime {
 

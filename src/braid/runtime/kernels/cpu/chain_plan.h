@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "braid/ops/chain.h"
+#include "braid/ops/core/chain.h"
 
 namespace braid::runtime {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "braid/base/error.h"
-#include "braid/ops/update_kinds.h"
+#include "braid/ops/core/update_kinds.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
 #include "braid/runtime/kernels/cpu/spread.h"
 #include "braid/runtime/kernels/cpu/update_coefficients.h"

@@ -1,6 +1,6 @@
 // Pointwise ops on row-major operands: the loops of chains, so that an op gives
 // the same bits alone and in a chain. The rest is libtorch's.
-#include "braid/ops/chain.h"
+#include "braid/ops/core/chain.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
 #include "braid/runtime/kernels/cpu/spread.h"
 

@@ -12,7 +12,7 @@
 #include <ATen/Context.h>
 
 #include "braid/base/bytes.h"
-#include "braid/ops/foreign.h"
+#include "braid/ops/core/foreign.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cuda/compute_stream.h"
 #include "braid/runtime/kernels/cuda/cuda_graph.h"

@@ -3,7 +3,7 @@
 // empty or of another type to the general kernel.
 #include "braid/runtime/kernels/cuda/cuda_kernels.h"
 
-#include "braid/ops/update_kinds.h"
+#include "braid/ops/core/update_kinds.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cuda/cuda_handles.h"
 

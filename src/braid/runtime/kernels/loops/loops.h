@@ -87,7 +87,7 @@ struct UpdateRow {
   UpdateLoop<T> loop;
 };
 
-// One op of a chain (see ops/chain.h) on n elements, with its operands and
+// One op of a chain (see ops/core/chain.h) on n elements, with its operands and
 // numbers. Operands that an op has not may be anything that can be read.
 template <class T>
 using ChainLoop = void (*)(T* y, const T* a, const T* b, const T* c, T v, T w,

@@ -1,0 +1,150 @@
+// `braid train` and `braid resume`: job files that become runs.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "braid/base/error.h"
+#include "braid/cli/display/run_display.h"
+#include "braid/cli/job_arguments.h"
+#include "braid/cli/log_options.h"
+#include "braid/cli/output.h"
+#include "braid/cli/signals.h"
+#include "braid/cli/verbs/train_list.h"
+#include "braid/cli/verbs/verb.h"
+#include "braid/train/job/job_file.h"
+#include "braid/train/job/job_folder.h"
+#include "braid/train/job/job_page.h"
+#include "braid/train/run/own_files.h"
+#include "braid/train/run/run.h"
+
+namespace braid::cli {
+namespace {
+
+struct TrainOptions {
+  std::vector<std::string> words;  // job files and values over them
+  std::string out;
+  std::string profile;
+  std::string trace;
+  bool resume = false;
+  LogOptions log;
+};
+
+void declare_output(CLI::App& app, TrainOptions& o) {
+  declare_log_options(app, o.log);
+  app.add_option("--trace", o.trace, "Write what was done when, for Perfetto")
+      ->type_name("FILE");
+  app.add_option("--profile", o.profile,
+                 "Measured seconds: how jobs become arrays")
+      ->type_name("FILE");
+}
+
+TrainListOptions list_options(const TrainOptions& o) {
+  if (!o.trace.empty()) {
+    fail_usage("[braid train] --trace is for one job");
+  }
+  if (!o.profile.empty()) train::check_not_of_run(o.profile, o.out);
+  return {.out = o.out, .resume = o.resume, .profile = o.profile, .log = o.log};
+}
+
+int run_job(const train::JobConfig& config, const TrainOptions& o,
+            bool is_new) {
+  if (!o.trace.empty()) train::check_not_of_run(o.trace, o.out);
+  std::string verb = is_new ? "train" : "resume";
+  watch_stop_signals();
+  std::optional<StopAtOnce> preparing(
+      std::in_place,
+      fmt::format(
+          "[braid {}] stopped before the first step; {}\n", verb,
+          is_new ? "there is nothing to save" : "the run is as it was"));
+  auto machine = runtime::this_machine();
+  train::Job job(*machine, config);
+  RunDisplay display(o.log.quiet, o.log.shown());
+  train::Run run(job, {.out = o.out,
+                       .create = is_new,
+                       .stop = stop_requested,
+                       .listener = &display,
+                       .trace = o.trace});
+  preparing.reset();
+  if (run.is_finished()) {
+    print("done   all {} steps were done before  {}\n", run.steps_done(),
+          o.out);
+    return kOk;
+  }
+  train::Ending ending = run.run();
+  if (ending == train::Ending::kInterrupted) {
+    display.finish();
+    print_error(
+        "[braid {}] stopped after step {} of {}, which is saved\n"
+        "HINT: 'braid resume {}' goes on from there\n",
+        verb, run.steps_done(), job.num_steps(), o.out);
+    return kInterrupted;
+  }
+  display.done(run, o.out);
+  return kOk;
+}
+
+void check_same_job(train::JobConfig config, const std::string& out) {
+  train::resolve_data_paths(config);
+  if (config == train::read_job(train::config_path(out))) return;
+  fail_usage(
+      "[braid train] '{}' holds a run of another job\n"
+      "HINT: 'braid resume {}' goes on with that one",
+      out, out);
+}
+
+int run_train(const TrainOptions& o) {
+  JobArguments arguments = split_arguments(o.words);
+  if (arguments.files.empty()) {
+    fail_usage(
+        "[braid train] JOB is missing: a YAML file\n"
+        "HINT: see 'braid train --help'");
+  }
+  if (o.out.empty()) {
+    fail_usage(
+        "[braid train] --out DIR is missing\n"
+        "HINT: a new folder for the results, as --out runs/first");
+  }
+  train::JobList list =
+      train::read_job_list(arguments.files, arguments.overrides);
+  if (!list.is_single) return train_list(std::move(list), list_options(o));
+  const train::JobConfig& config = list.jobs[0].config;
+  bool goes_on = o.resume && train::holds_run(o.out);
+  goes_on ? check_same_job(config, o.out) : train::check_free(o.out);
+  return run_job(config, o, !goes_on);
+}
+
+int run_resume(const TrainOptions& o) {
+  if (train::holds_jobs(o.out)) return resume_list(list_options(o));
+  if (!train::holds_run(o.out)) {
+    fail_usage(
+        "[braid resume] '{}' holds no run: there is no {}\n"
+        "HINT: 'braid train JOB.yaml --out {}' begins one",
+        o.out, train::config_path(o.out).filename().string(), o.out);
+  }
+  return run_job(train::read_job(train::config_path(o.out)), o, false);
+}
+
+}  // namespace
+
+Action add_train(CLI::App& app) {
+  auto o = std::make_shared<TrainOptions>();
+  app.add_option("JOB", o->words, "Job files, and values: optimizer.lr=3e-4")
+      ->type_name(" ");
+  app.add_option("--out", o->out, "A new folder for the run, or for all jobs")
+      ->type_name("DIR");
+  app.add_flag("--resume", o->resume, "Go on when DIR holds the same jobs");
+  declare_output(app, *o);
+  app.footer("Keys of a job file, with their defaults (docs/job.md):\n" +
+             train::job_help());
+  return [o] { return run_train(*o); };
+}
+
+Action add_resume(CLI::App& app) {
+  auto o = std::make_shared<TrainOptions>();
+  app.add_option("DIR", o->out, "The folder of a run, or of several jobs")
+      ->type_name(" ")
+      ->required();
+  declare_output(app, *o);
+  return [o] { return run_resume(*o); };
+}
+
+}  // namespace braid::cli

@@ -1,0 +1,154 @@
+#include "braid/cli/verbs/train_list.h"
+
+#include <sys/resource.h>
+
+#include "braid/base/error.h"
+#include "braid/cli/display/array_display.h"
+#include "braid/cli/output.h"
+#include "braid/cli/signals.h"
+#include "braid/cli/verbs/verb.h"
+#include "braid/io/file/file.h"
+#include "braid/runtime/machine.h"
+#include "braid/train/array/array_plans.h"
+#include "braid/train/run/list_run.h"
+
+namespace braid::cli {
+namespace {
+
+// Every member has files of its own.
+void allow_many_files() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+plan::Profile read_profile(const std::string& path) {
+  if (path.empty()) return {};
+  auto file = io::MappedFile::open_if_exists(path);
+  if (!file) return {};
+  const auto* begin = reinterpret_cast<const char*>(file->bytes().data());
+  return plan::Profile::parse(std::string(begin, file->bytes().size()));
+}
+
+std::vector<JobResult> results_of(const train::ListRun& run,
+                                  const std::string& out) {
+  std::vector<JobResult> results;
+  for (const train::MemberReport& member : run.report().members) {
+    JobResult result{.name = member.name,
+                     .state = member.state,
+                     .steps = member.step,
+                     .metrics = member.evaluation,
+                     .folder = out + "/" + member.name,
+                     .best = member.best,
+                     .raw = member.raw_evaluation};
+    if (result.metrics.empty() && member.loss) {
+      result.metrics.emplace_back("loss", *member.loss);
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+// What kept jobs from ending; whether there was anything.
+bool print_failures(const train::ListRun& run) {
+  bool has_failed = false;
+  for (size_t i = 0; i < run.failures().size(); ++i) {
+    if (run.failures()[i].empty()) continue;
+    print_error("[braid train] {}: {}\n", run.folder().jobs[i].name,
+                run.failures()[i]);
+    has_failed = true;
+  }
+  if (has_failed) {
+    print_error(
+        "HINT: lower the learning rate, clip gradients, or set "
+        "'on_nan: skip' where single steps fail\n");
+  }
+  return has_failed;
+}
+
+int run_list(const runtime::Machine& machine, const TrainListOptions& o,
+             plan::Profile profile) {
+  allow_many_files();
+  ArrayDisplay display({.quiet = o.log.quiet, .shown = o.log.shown()});
+  std::string stopped = fmt::format(
+      "[braid train] stopped; everything is saved\n"
+      "HINT: 'braid resume {}' goes on from there\n",
+      o.out);
+  auto preparing = [&] { return std::make_shared<StopAtOnce>(stopped); };
+  auto opening = preparing();
+  train::ListRun run(machine, o.out,
+                     {.stop = stop_requested,
+                      .preparing = preparing,
+                      .listener = &display,
+                      .profile = &profile});
+  opening.reset();
+  train::Ending ending = run.run();
+  if (!o.profile.empty()) {
+    io::write_file_atomically(o.profile, profile.text());
+  }
+  if (ending == train::Ending::kInterrupted) {
+    display.finish();
+    print_error("{}", stopped);
+    return kInterrupted;
+  }
+  display.done(results_of(run, o.out), o.out);
+  return print_failures(run) ? kFailed : kOk;
+}
+
+void check_same_jobs(train::JobList list, const std::string& out) {
+  for (train::NamedJob& job : list.jobs) {
+    train::resolve_data_paths(job.config);
+  }
+  if (list.jobs == train::read_job_folder(out).jobs) return;
+  fail_usage(
+      "[braid train] '{}' holds other jobs\n"
+      "HINT: 'braid resume {}' goes on with those",
+      out, out);
+}
+
+}  // namespace
+
+int train_list(train::JobList list, const TrainListOptions& o) {
+  watch_stop_signals();
+  auto machine = runtime::this_machine();
+  plan::Profile profile = read_profile(o.profile);
+  if (o.resume && train::holds_jobs(o.out)) {
+    check_same_jobs(std::move(list), o.out);
+    return run_list(*machine, o, std::move(profile));
+  }
+  train::check_free_for_jobs(o.out);
+  std::optional<StopAtOnce> planning(
+      std::in_place,
+      "[braid train] stopped before the first step; there is nothing to "
+      "save\n");
+  bool is_taken_again = train::holds_jobs(o.out);
+  train::JobFolder folder;
+  train::ArrayPlans plans = train::plan_arrays(*machine, list.jobs, profile);
+  if (!o.profile.empty()) {
+    train::time_arrays(*machine, list.jobs, plans, profile);
+    folder.profile = profile;
+  }
+  for (const train::ArrayPlan& plan : plans.arrays) {
+    folder.arrays.push_back(plan.jobs);
+  }
+  folder.jobs = std::move(list.jobs);
+  for (train::NamedJob& job : folder.jobs) {
+    train::resolve_data_paths(job.config);
+  }
+  planning.reset();
+  train::create_job_folder(o.out, folder);
+  if (is_taken_again && !o.log.quiet) {
+    print("no checkpoint was saved of the jobs in '{}': they begin anew\n",
+          o.out);
+  }
+  return run_list(*machine, o, std::move(profile));
+}
+
+int resume_list(const TrainListOptions& o) {
+  watch_stop_signals();
+  auto machine = runtime::this_machine();
+  return run_list(*machine, o, read_profile(o.profile));
+}
+
+}  // namespace braid::cli

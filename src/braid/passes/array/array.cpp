@@ -1,0 +1,273 @@
+#include "braid/passes/array/array.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "braid/ops/build/functions.h"
+#include "braid/passes/array/array_host.h"
+#include "braid/passes/array/array_lowering.h"
+#include "braid/passes/names.h"
+
+namespace braid::passes {
+namespace {
+
+struct Placed {
+  Var value;
+  Layout layout = Layout::kShared;
+};
+
+// Walks the nodes of one model and keeps, for each of its values, the value
+// of the array and where the members lie in it.
+class ArrayBuilder : public ArrayHost {
+  template <class List>
+  static auto& at(List& list, ValueId id) {
+    return list[static_cast<size_t>(id)];
+  }
+
+ public:
+  ArrayBuilder(const OpTable& ops, const Graph& one,
+               const ArrayOptions& options,
+               const std::vector<Lowering>& lowerings, ArrayGuest* guest)
+      : ops_(ops),
+        one_(one),
+        options_(options),
+        lowerings_(lowerings),
+        guest_(guest),
+        graph_(ops),
+        placed_(one.values().size()),
+        leading_(one.values().size()),
+        merged_(one.values().size()) {}
+
+  ArrayResult build() {
+    for (Slot slot : one_.slots()) {
+      if (slot.role != Role::kConstant) slot.members = options_.members;
+      graph_.add_slot(std::move(slot));
+    }
+    for (ValueId id : one_.inputs()) {
+      if (!guest_ || !guest_->makes(id)) add_input(id);
+    }
+    for (size_t i = 0; i < one_.nodes().size(); ++i) {
+      if (guest_) guest_->before(*this, i);
+      note_lowering(one_.nodes()[i]);
+      add_node(one_.nodes()[i]);
+    }
+    if (guest_) guest_->before(*this, one_.nodes().size());
+    path_.clear();
+    for (const Output& output : one_.outputs()) {
+      graph_.add_output(output.name, leading(output.value).id);
+    }
+    for (const Placed& placed : placed_) {
+      report_.layouts.push_back(placed.layout);
+    }
+    return {std::move(graph_), std::move(report_)};
+  }
+
+  int64_t members() const { return options_.members; }
+  Graph& graph() override { return graph_; }
+  const Graph& one() const { return one_; }
+  const Placed& placed(ValueId id) const { return at(placed_, id); }
+  Lowering lowering(const Node& node) const {
+    return at(lowerings_, id_of(node));
+  }
+
+  Var shared(ValueId id) const override {
+    return placed(id).layout == Layout::kShared ? placed(id).value : Var{};
+  }
+
+  Var leading(ValueId id) override {
+    Var& cached = at(leading_, id);
+    if (!cached) {
+      if (placed(id).layout == Layout::kMerged) note_turn(id, Layout::kLeading);
+      cached = make_leading(at(placed_, id));
+    }
+    return cached;
+  }
+
+  Var merged(ValueId id) {
+    Var& cached = at(merged_, id);
+    if (!cached) {
+      if (placed(id).layout != Layout::kMerged) note_turn(id, Layout::kMerged);
+      cached = make_merged(id);
+    }
+    return cached;
+  }
+
+  void place(ValueId id, Var leading) override {
+    place(id, leading, Layout::kLeading);
+  }
+
+  void place(ValueId id, Var value, Layout layout) {
+    at(placed_, id) = {value, layout};
+  }
+
+ private:
+  NodeId id_of(const Node& node) const {
+    return static_cast<NodeId>(&node - one_.nodes().data());
+  }
+  void note_lowering(const Node& node);
+  void note_turn(ValueId id, Layout to);
+  void add_input(ValueId id);
+  void add_node(const Node& node);
+  Var make_leading(const Placed& from);
+  Var make_merged(ValueId id);
+
+  const OpTable& ops_;
+  const Graph& one_;
+  const ArrayOptions& options_;
+  const std::vector<Lowering>& lowerings_;
+  ArrayGuest* guest_;  // or none
+  Graph graph_;
+  ArrayReport report_;
+  std::string path_;  // of the node that is being added
+  std::vector<Placed> placed_;
+  std::vector<Var> leading_;
+  std::vector<Var> merged_;
+};
+
+class NodeContext : public ArrayContext {
+ public:
+  NodeContext(ArrayBuilder& builder, const Node& node)
+      : builder_(builder), node_(node) {}
+  int64_t members() const override { return builder_.members(); }
+  Graph& graph() override { return builder_.graph(); }
+  NodeView one() const override { return {builder_.one(), node_}; }
+  Lowering lowering() const override { return builder_.lowering(node_); }
+  Layout layout(size_t i) const override {
+    return builder_.placed(node_.inputs[i]).layout;
+  }
+  Var in(size_t i) override { return builder_.placed(node_.inputs[i]).value; }
+  Var leading(size_t i) override { return builder_.leading(node_.inputs[i]); }
+  Var merged(size_t i) override { return builder_.merged(node_.inputs[i]); }
+  void emit(size_t i, Var value, Layout layout) override {
+    builder_.place(node_.outputs[i], value, layout);
+  }
+
+ private:
+  ArrayBuilder& builder_;
+  const Node& node_;
+};
+
+void ArrayBuilder::note_lowering(const Node& node) {
+  path_ = node.path;
+  NodeView view(one_, node);
+  bool choice = !lowerings_of(view).empty();
+  report_.lowerings.push_back(choice ? std::optional(lowering(node))
+                                     : std::nullopt);
+  report_.dense.push_back(choice && node.attrs.integer("groups") == 1 &&
+                          placed(node.inputs[0]).layout == Layout::kShared);
+}
+
+void ArrayBuilder::note_turn(ValueId id, Layout to) {
+  const ValueType& type = one_.value(id).type;
+  int64_t bytes = members() * num_elements(type.shape) * item_bytes(type.dtype);
+  report_.turns.push_back({id, to, bytes, path_});
+}
+
+void ArrayBuilder::add_input(ValueId id) {
+  const Value& value = one_.value(id);
+  const auto& shared = options_.shared_inputs;
+  bool is_shared =
+      value.name == kMicroInput ||
+      std::find(shared.begin(), shared.end(), value.name) != shared.end();
+  ValueType type = value.type;
+  if (!is_shared) type.shape.insert(type.shape.begin(), members());
+  Var placed = input(graph_, value.name, type);
+  place(id, placed, is_shared ? Layout::kShared : Layout::kLeading);
+}
+
+void ArrayBuilder::add_node(const Node& node) {
+  graph_.continue_at(node);
+  if (node.op == "read") {
+    bool is_shared = one_.slot(node.slot).role == Role::kConstant;
+    return place(node.outputs[0], read(graph_, node.slot),
+                 is_shared ? Layout::kShared : Layout::kLeading);
+  }
+  if (node.op == "assign") return assign(node.slot, leading(node.inputs[0]));
+  auto is_shared = [&](ValueId id) {
+    return id == kNone || placed(id).layout == Layout::kShared;
+  };
+  auto first = static_cast<NodeId>(graph_.nodes().size());
+  NodeContext context(*this, node);
+  const Op& op = ops_.at(node.op);
+  if (!op.random &&
+      std::all_of(node.inputs.begin(), node.inputs.end(), is_shared)) {
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) {
+      inputs.push_back(id == kNone ? kNone : placed(id).value.id);
+    }
+    NodeId copy = graph_.add_like(node, inputs);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      context.emit(i, {&graph_, graph_.node(copy).outputs[i]}, Layout::kShared);
+    }
+    return;
+  }
+  if (!op.array) fail_usage("[array] op '{}' has no array rule", node.op);
+  op.array(context);
+  for (auto id = first; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
+    if (ops_.is_random(graph_.node(id).op)) {
+      graph_.node(id).rng_key = node.rng_key;
+    }
+  }
+}
+
+Var ArrayBuilder::make_leading(const Placed& from) {
+  Var x = from.value;
+  if (from.layout == Layout::kLeading) return x;
+  if (from.layout == Layout::kShared) {
+    Shape shape = x.shape();
+    shape.insert(shape.begin(), members());
+    return expand(x, shape);
+  }
+  Shape split = x.shape();  // [N, B * C, ...] -> [N, B, C, ...]
+  split[1] /= members();
+  split.insert(split.begin() + 1, members());
+  return transpose(reshape(x, split), 0, 1);
+}
+
+Var ArrayBuilder::make_merged(ValueId id) {
+  const Placed& from = placed(id);
+  if (from.layout == Layout::kMerged) return from.value;
+  Var x = transpose(leading(id), 0, 1);  // [N, B, C, ...]
+  Shape joined = x.shape();
+  joined[2] *= members();
+  joined.erase(joined.begin() + 1);
+  return reshape(x, joined);
+}
+
+void check(const Graph& one, const ArrayOptions& options) {
+  if (options.members < 1) {
+    fail_usage("[array] needs at least one member, got {}", options.members);
+  }
+  for (const std::string& name : options.shared_inputs) {
+    if (one.find_input(name) == kNone) {
+      fail_usage("[array] there is no input '{}' to share", name);
+    }
+  }
+}
+
+}  // namespace
+
+ArrayResult array_with(const OpTable& ops, const Graph& one,
+                       const ArrayOptions& options,
+                       const std::vector<Lowering>& lowerings) {
+  check(one, options);
+  return ArrayBuilder(ops, one, options, lowerings, nullptr).build();
+}
+
+ArrayResult array_reported(const OpTable& ops, const Graph& one,
+                           const ArrayOptions& options) {
+  return array_with(ops, one, options, choose_lowerings(ops, one, options));
+}
+
+Graph array(const OpTable& ops, const Graph& one, const ArrayOptions& options) {
+  return array_reported(ops, one, options).graph;
+}
+
+Graph host_array(const OpTable& ops, const Graph& one,
+                 const ArrayOptions& options, ArrayGuest& guest) {
+  check(one, options);
+  std::vector<Lowering> lowerings = choose_lowerings(ops, one, options);
+  return ArrayBuilder(ops, one, options, lowerings, &guest).build().graph;
+}
+
+}  // namespace braid::passes

@@ -1,0 +1,254 @@
+// One walk through the nodes with open groups. A node joins the groups that
+// make its inputs; where it cannot, and for any other node, those groups close
+// before it. So open groups never read each other, and may become one.
+//
+// A group is computed where its last node stands. What the nodes before it
+// read lives until then, so they wait for a node further down only when that
+// takes no more memory than their results would.
+#include "braid/passes/rewrite/chain_groups.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "braid/ops/core/chain.h"
+
+namespace braid::passes {
+namespace {
+
+constexpr size_t kNoGroup = static_cast<size_t>(-1);
+
+bool contains(const std::vector<ValueId>& list, ValueId id) {
+  return std::ranges::find(list, id) != list.end();
+}
+
+class ChainFinder {
+ public:
+  ChainFinder(const OpTable& ops, const StepGraph& step)
+      : ops_(ops),
+        graph_(step.graph),
+        makers_(graph_.values().size(), kNoGroup),
+        readers_(graph_.values().size()),
+        roots_(graph_.values().size()),
+        last_reads_(graph_.values().size(), kNone),
+        work_before_(graph_.nodes().size() + 1) {
+    std::iota(roots_.begin(), roots_.end(), 0);
+    for (NodeId id = 0; id < num_nodes(); ++id) look_at(id);
+    for (const Output& output : graph_.outputs()) kept_.insert(output.value);
+    for (const auto& [slot, value] : step.gradients) kept_.insert(value);
+  }
+
+  std::vector<ChainGroup> run() {
+    for (NodeId id = 0; id < num_nodes(); ++id) add_node(id);
+    close_all();
+    std::erase_if(groups_, [](const ChainGroup& group) {
+      return group.nodes.size() < 2;
+    });
+    return std::move(groups_);
+  }
+
+ private:
+  // Who reads what, and in whose memory it lies.
+  void look_at(NodeId id) {
+    const Node& node = graph_.node(id);
+    bool is_view = static_cast<bool>(ops_.at(node.op).view);
+    bool works = !is_view && node.op != "read";
+    work_before_[at(id) + 1] = work_before_[at(id)] + works;
+    for (ValueId input : node.inputs) {
+      if (input == kNone) continue;
+      readers_[at(input)].push_back(id);
+      if (works) last_reads_[at(roots_[at(input)])] = id;
+    }
+    if (is_view) roots_[at(node.outputs[0])] = roots_[at(node.inputs[0])];
+  }
+
+  static size_t at(int32_t id) { return static_cast<size_t>(id); }
+  NodeId num_nodes() const {
+    return static_cast<NodeId>(graph_.nodes().size());
+  }
+
+  void add_node(NodeId id) {
+    const Node& node = graph_.node(id);
+    // What lies in a slot must be read before the slot has new content.
+    if (begins_anew(id) || ops_.at(node.op).writes_slot) close_all();
+    std::set<size_t> made_by = open_makers(node);
+    if (!may_join(node)) return close(made_by);
+    ChainGroup own{.nodes = {id}};
+    std::set<NodeId> meeting;
+    for (size_t group : made_by) {
+      meeting.insert(groups_[group].nodes.begin(), groups_[group].nodes.end());
+    }
+    for (size_t group : made_by) {
+      ChainGroup both = joined(groups_[group], own);
+      if (same_shape(groups_[group], own) && fits(both) &&
+          !wastes(groups_[group], meeting, id)) {
+        own = std::move(both);
+        groups_[group].nodes.clear();
+      }
+      close({group});
+    }
+    open(finished(std::move(own)));
+  }
+
+  bool begins_anew(NodeId id) const {
+    if (id == 0) return false;
+    const Node &node = graph_.node(id), &before = graph_.node(id - 1);
+    return node.phase != before.phase || node.segment != before.segment;
+  }
+
+  std::set<size_t> open_makers(const Node& node) const {
+    std::set<size_t> groups;
+    for (ValueId input : node.inputs) {
+      if (input != kNone && makers_[at(input)] != kNoGroup) {
+        groups.insert(makers_[at(input)]);
+      }
+    }
+    return groups;
+  }
+
+  bool may_join(const Node& node) const {
+    if (node.phase == Phase::kUpdate || !chain_step(node).op) return false;
+    const Value& made = graph_.value(node.outputs[0]);
+    const ValueType& type = made.type;
+    bool plain =
+        (type.dtype == DType::kFloat32 || type.dtype == DType::kFloat64) &&
+        is_contiguous(type.shape, made.strides);
+    return plain && std::ranges::all_of(node.inputs, [&](ValueId input) {
+             return input != kNone && spreads_to(graph_.value(input), type);
+           });
+  }
+
+  // Of the type, to which it broadcasts. Elements of a row that lie far apart
+  // are read faster by kernels that choose their own order.
+  static bool spreads_to(const Value& value, const ValueType& type) {
+    const Shape& shape = value.type.shape;
+    if (value.type.dtype != type.dtype || shape.size() > type.shape.size() ||
+        row_step(value) > 1) {
+      return false;
+    }
+    return std::equal(shape.rbegin(), shape.rend(), type.shape.rbegin(),
+                      [](int64_t a, int64_t b) { return a == b || a == 1; });
+  }
+
+  // Between elements of the last dimension that has several.
+  static int64_t row_step(const Value& value) {
+    for (size_t d = value.strides.size(); d-- > 0;) {
+      if (value.type.shape[d] > 1) return value.strides[d];
+    }
+    return 0;
+  }
+
+  const ValueType& type_of(const ChainGroup& group) const {
+    return graph_.value(graph_.node(group.nodes[0]).outputs[0]).type;
+  }
+
+  bool same_shape(const ChainGroup& a, const ChainGroup& b) const {
+    return type_of(a) == type_of(b);
+  }
+
+  ChainGroup joined(const ChainGroup& a, const ChainGroup& b) const {
+    ChainGroup both;
+    std::ranges::merge(a.nodes, b.nodes, std::back_inserter(both.nodes));
+    return finished(std::move(both));
+  }
+
+  // With inputs and outputs, as its nodes have them so far.
+  ChainGroup finished(ChainGroup group) const {
+    group.inputs.clear();
+    group.outputs.clear();
+    std::vector<ValueId> made;
+    for (NodeId id : group.nodes) {
+      for (ValueId input : graph_.node(id).inputs) {
+        bool known = contains(made, input) || contains(group.inputs, input);
+        if (!known) group.inputs.push_back(input);
+      }
+      made.push_back(graph_.node(id).outputs[0]);
+    }
+    for (ValueId value : made) {
+      if (is_read_outside(group, value)) group.outputs.push_back(value);
+    }
+    return group;
+  }
+
+  bool is_read_outside(const ChainGroup& group, ValueId value) const {
+    return kept_.contains(value) ||
+           std::ranges::any_of(readers_[at(value)], [&](NodeId reader) {
+             return !std::ranges::binary_search(group.nodes, reader);
+           });
+  }
+
+  static bool fits(const ChainGroup& group) {
+    return group.nodes.size() <= kMaxChainSteps &&
+           group.inputs.size() <= kMaxChainInputs && !group.outputs.empty() &&
+           group.outputs.size() <= kMaxChainOutputs;
+  }
+
+  // Whether the group keeps more alive until node `id` than its own results
+  // are. Nodes that meet it there are no reason to wait.
+  bool wastes(const ChainGroup& group, const std::set<NodeId>& meeting,
+              NodeId id) const {
+    NodeId last = group.nodes.back();
+    auto meet = std::distance(meeting.upper_bound(last), meeting.end());
+    bool waits = work_before_[at(id)] - work_before_[at(last) + 1] > meet;
+    if (!waits) return false;
+    auto results = static_cast<int64_t>(group.outputs.size());
+    return bytes_kept(group, id) > results * bytes_of(type_of(group));
+  }
+
+  // Of inputs that nobody reads from node `id` on.
+  int64_t bytes_kept(const ChainGroup& group, NodeId id) const {
+    std::set<ValueId> dying;
+    for (ValueId input : group.inputs) {
+      ValueId root = roots_[at(input)];
+      NodeId maker = graph_.value(root).producer;
+      bool stays = maker == kNone || graph_.node(maker).op == "read" ||
+                   kept_.contains(root) || last_reads_[at(root)] >= id;
+      if (!stays) dying.insert(root);
+    }
+    int64_t bytes = 0;
+    for (ValueId root : dying) bytes += bytes_of(graph_.value(root).type);
+    return bytes;
+  }
+
+  static int64_t bytes_of(const ValueType& type) {
+    return num_elements(type.shape) * item_bytes(type.dtype);
+  }
+
+  void open(ChainGroup group) {
+    for (NodeId id : group.nodes) {
+      makers_[at(graph_.node(id).outputs[0])] = groups_.size();
+    }
+    open_.insert(groups_.size());
+    groups_.push_back(std::move(group));
+  }
+
+  void close(const std::set<size_t>& groups) {
+    for (size_t group : groups) {
+      for (NodeId id : groups_[group].nodes) {
+        makers_[at(graph_.node(id).outputs[0])] = kNoGroup;
+      }
+      open_.erase(group);
+    }
+  }
+
+  void close_all() { close(std::set(open_)); }
+
+  const OpTable& ops_;
+  const Graph& graph_;
+  std::vector<ChainGroup> groups_;  // those that became part of another: empty
+  std::set<size_t> open_;
+  std::vector<size_t> makers_;                // open group, by value
+  std::vector<std::vector<NodeId>> readers_;  // by value
+  std::set<ValueId> kept_;                    // when the step is over
+  std::vector<ValueId> roots_;                // of views, by value
+  std::vector<NodeId> last_reads_;            // by root
+  std::vector<int64_t> work_before_;          // nodes that compute, by node
+};
+
+}  // namespace
+
+std::vector<ChainGroup> find_chains(const OpTable& ops, const StepGraph& step) {
+  return ChainFinder(ops, step).run();
+}
+
+}  // namespace braid::passes

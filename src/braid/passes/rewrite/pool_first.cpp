@@ -1,0 +1,81 @@
+#include "braid/passes/rewrite/pool_first.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "braid/graph/copy.h"
+
+namespace braid::passes {
+namespace {
+
+// Gives the greatest of some elements, and its place. `max` is that of a
+// dimension.
+bool is_pooling(const Node& node) {
+  constexpr std::string_view kOps[] = {"max", "max_pool1d", "max_pool2d",
+                                       "max_pool3d"};
+  return std::ranges::find(kOps, node.op) != std::end(kOps);
+}
+
+class PoolFirst {
+ public:
+  explicit PoolFirst(const Graph& graph)
+      : graph_(graph), copy_(graph), uses_(graph.values().size(), 0) {
+    for (const Node& node : graph.nodes()) {
+      for (ValueId input : node.inputs) count(input);
+    }
+    for (const Output& output : graph.outputs()) count(output.value);
+  }
+
+  Graph run() {
+    find_pairs();
+    if (relu_of_.empty()) return graph_;
+    copy_.add_slots();
+    copy_.add_inputs();
+    for (const Node& node : graph_.nodes()) add(node);
+    copy_.add_outputs();
+    return std::move(copy_.to);
+  }
+
+ private:
+  void count(ValueId id) {
+    if (id != kNone) ++uses_[static_cast<size_t>(id)];
+  }
+  int uses(ValueId id) const { return uses_[static_cast<size_t>(id)]; }
+
+  void find_pairs() {
+    for (const Node& pool : graph_.nodes()) {
+      if (!is_pooling(pool) || uses(pool.outputs[1]) > 0) continue;
+      NodeId before = graph_.value(pool.inputs[0]).producer;
+      if (before == kNone || graph_.node(before).op != "relu") continue;
+      if (uses(pool.inputs[0]) > 1) continue;
+      relu_of_[&pool] = &graph_.node(before);
+      moved_.insert(&graph_.node(before));
+    }
+  }
+
+  void add(const Node& node) {
+    if (moved_.contains(&node)) return;
+    auto pair = relu_of_.find(&node);
+    if (pair == relu_of_.end()) return copy_.add(node);
+    const Node& relu = *pair->second;
+    copy_.add(node, {copy_.value(relu.inputs[0])});
+    Node after = relu;
+    after.path = node.path;
+    after.segment = node.segment;
+    copy_.add(after, {copy_.value(node.outputs[0])});
+    copy_.value(node.outputs[0]) = copy_.value(relu.outputs[0]);
+  }
+
+  const Graph& graph_;
+  GraphCopy copy_;
+  std::vector<int> uses_;                       // by value
+  std::map<const Node*, const Node*> relu_of_;  // by pooling
+  std::set<const Node*> moved_;
+};
+
+}  // namespace
+
+Graph pool_first(const Graph& forward) { return PoolFirst(forward).run(); }
+
+}  // namespace braid::passes

@@ -1,0 +1,254 @@
+#include "braid/passes/rewrite/precision.h"
+
+#include <algorithm>
+#include <map>
+
+#include "braid/ops/build/functions.h"
+
+namespace braid::passes {
+namespace {
+
+// The lists of torch.autocast: what is narrow in the list of the CPU or of
+// CUDA is narrow here, what is f32 in either of them is f32. Besides, means
+// and variances are f32 as sums are.
+constexpr auto kLow = Precision::kLow;
+constexpr auto kFull = Precision::kFull;
+constexpr PrecisionRow kRows[] = {
+    // Where the work is.
+    {"conv1d", kLow},
+    {"conv2d", kLow},
+    {"conv3d", kLow},
+    {"conv_transpose1d", kLow},
+    {"conv_transpose2d", kLow},
+    {"conv_transpose3d", kLow},
+    {"gru_cell", kLow},
+    {"linear", kLow},
+    {"lstm_cell", kLow},
+    {"matmul", kLow},
+    {"prelu", kLow},
+    {"scaled_dot_product_attention", kLow},
+
+    // Its types are written in the node.
+    {"torch_op", kFull},
+
+    // Functions that blow up small differences.
+    {"acos", kFull},
+    {"acosh", kFull},
+    {"asin", kFull},
+    {"atanh", kFull},
+    {"cosh", kFull},
+    {"digamma", kFull},
+    {"exp", kFull},
+    {"exp2", kFull},
+    {"expm1", kFull},
+    {"lgamma", kFull},
+    {"log", kFull},
+    {"log10", kFull},
+    {"log1p", kFull},
+    {"log2", kFull},
+    {"pow", kFull},
+    {"pow_scalar", kFull},
+    {"reciprocal", kFull},
+    {"rsqrt", kFull},
+    {"sinh", kFull},
+    {"softplus", kFull},
+    {"tan", kFull},
+    {"xlogy", kFull},
+
+    // Sums and products of many elements.
+    {"bounded_norm", kFull},
+    {"cumprod", kFull},
+    {"cumsum", kFull},
+    {"histc", kFull},
+    {"linalg_vector_norm", kFull},
+    {"log_softmax", kFull},
+    {"logsumexp", kFull},
+    {"mean", kFull},
+    {"prod", kFull},
+    {"softmax", kFull},
+    {"std", kFull},
+    {"sum", kFull},
+    {"var", kFull},
+
+    // Statistics of norms.
+    {"batch_norm", Precision::kFullInside},
+    {"group_norm", kFull},
+    {"layer_norm", kFull},
+    {"rms_norm", kFull},
+
+    // Losses.
+    {"binary_cross_entropy", kFull},
+    {"binary_cross_entropy_with_logits", kFull},
+    {"cosine_margin", kFull},
+    {"cross_entropy_loss", kFull},
+    {"gaussian_nll_loss", kFull},
+    {"hinge_embedding_loss", kFull},
+    {"huber_loss", kFull},
+    {"kl_div", kFull},
+    {"l1_loss", kFull},
+    {"margin_ranking_loss", kFull},
+    {"mse_loss", kFull},
+    {"nll_loss", kFull},
+    {"poisson_nll_loss", kFull},
+    {"smooth_l1_loss", kFull},
+    {"soft_margin_loss", kFull},
+    {"triplet_margin", kFull},
+
+    // Pictures made larger, volumes pooled.
+    {"_upsample_nearest_exact1d", kFull},
+    {"_upsample_nearest_exact2d", kFull},
+    {"_upsample_nearest_exact3d", kFull},
+    {"adaptive_avg_pool3d", kFull},
+    {"adaptive_max_pool3d", kFull},
+    {"avg_pool3d", kFull},
+    {"max_pool3d", kFull},
+    {"upsample_bicubic2d", kFull},
+    {"upsample_bilinear2d", kFull},
+    {"upsample_linear1d", kFull},
+    {"upsample_nearest1d", kFull},
+    {"upsample_nearest2d", kFull},
+    {"upsample_nearest3d", kFull},
+    {"upsample_trilinear3d", kFull},
+};
+
+// The two types that the pass moves values between.
+bool is_movable(DType dtype, DType compute) {
+  return dtype == DType::kFloat32 || dtype == compute;
+}
+
+class PrecisionBuilder {
+ public:
+  PrecisionBuilder(const OpTable& ops, const Graph& from, DType compute)
+      : from_(from),
+        compute_(compute),
+        graph_(ops),
+        map_(from.values().size(), kNone) {}
+
+  Graph build() {
+    for (const Slot& slot : from_.slots()) graph_.add_slot(slot);
+    for (ValueId id : from_.inputs()) {
+      const Value& value = from_.value(id);
+      at(id) = graph_.add_input(value.name, value.type);
+    }
+    for (const Node& node : from_.nodes()) add_node(node);
+    for (const Output& output : from_.outputs()) add_output(output);
+    return std::move(graph_);
+  }
+
+ private:
+  ValueId& at(ValueId id) { return map_[static_cast<size_t>(id)]; }
+  DType dtype(ValueId id) const { return graph_.value(id).type.dtype; }
+
+  bool is_movable_value(ValueId id) const {
+    return id != kNone && is_movable(dtype(id), compute_);
+  }
+
+  void add_node(const Node& node) {
+    graph_.continue_at(node);
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) inputs.push_back(id == kNone ? id : at(id));
+    bool moves = node.op != "to" && !inputs.empty();
+    DType first = inputs.empty() || inputs[0] == kNone ? DType::kFloat32
+                                                       : dtype(inputs[0]);
+    if (moves) cast_inputs(node, inputs);
+    NodeId id = graph_.add_like(node, inputs);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      at(node.outputs[i]) = graph_.node(id).outputs[i];
+    }
+    bool back = precision_of(node.op) == Precision::kFullInside;
+    if (back) at(node.outputs[0]) = in_type(at(node.outputs[0]), first);
+  }
+
+  void cast_inputs(const Node& node, std::vector<ValueId>& inputs) {
+    DType type = type_for(node, inputs);
+    for (ValueId& id : inputs) {
+      if (is_movable_value(id)) id = in_type(id, type);
+    }
+  }
+
+  DType type_for(const Node& node, const std::vector<ValueId>& inputs) const {
+    if (node.op == "assign") return graph_.slot(node.slot).dtype;
+    if (gives_double(node)) return DType::kFloat32;
+    Precision precision = precision_of(node.op);
+    if (precision == Precision::kLow) return compute_;
+    if (precision != Precision::kFollow) return DType::kFloat32;
+    DType widest = compute_;
+    for (ValueId id : inputs) {
+      if (is_movable_value(id)) widest = std::max(widest, dtype(id));
+    }
+    return widest;
+  }
+
+  // Work in f64, though an operand may be f32.
+  bool gives_double(const Node& node) const {
+    return std::ranges::any_of(node.outputs, [&](ValueId id) {
+      return from_.value(id).type.dtype == DType::kFloat64;
+    });
+  }
+
+  // The value in a type, cast where it is first wanted so.
+  ValueId in_type(ValueId id, DType type) {
+    if (dtype(id) == type) return id;
+    auto [at, fresh] = casts_.try_emplace({source_of(id), type}, kNone);
+    if (fresh) at->second = cast({&graph_, id}, type).id;
+    return at->second;
+  }
+
+  // What a value is a copy of: a parameter read twice is one source.
+  std::pair<SlotId, ValueId> source_of(ValueId id) const {
+    NodeId producer = graph_.value(id).producer;
+    if (producer == kNone) return {kNone, id};
+    SlotId slot = graph_.node(producer).slot;
+    bool master = slot != kNone && graph_.slot(slot).role == Role::kParameter;
+    return master ? std::pair{slot, kNone} : std::pair{kNone, id};
+  }
+
+  void add_output(const Output& output) {
+    const Value& before = from_.value(output.value);
+    ValueId value = at(output.value);
+    NodeId producer = graph_.value(value).producer;
+    if (producer != kNone) graph_.continue_at(graph_.node(producer));
+    if (is_movable_value(value)) value = in_type(value, before.type.dtype);
+    graph_.add_output(output.name, value);
+  }
+
+  const Graph& from_;
+  DType compute_;
+  Graph graph_;
+  std::vector<ValueId> map_;
+  std::map<std::pair<std::pair<SlotId, ValueId>, DType>, ValueId> casts_;
+};
+
+void check_masters(const Graph& forward, DType compute) {
+  for (const Slot& slot : forward.slots()) {
+    if (slot.role != Role::kParameter || slot.dtype == DType::kFloat32) {
+      continue;
+    }
+    fail_usage(
+        "[precision] {} needs parameters in f32; '{}' is {}\n"
+        "HINT: make the model in f32, or leave the precision out",
+        dtype_name(compute), slot.name, dtype_name(slot.dtype));
+  }
+}
+
+}  // namespace
+
+std::span<const PrecisionRow> precision_rows() { return kRows; }
+
+Precision precision_of(std::string_view op) {
+  const auto* row = std::ranges::find(kRows, op, &PrecisionRow::op);
+  return row == std::end(kRows) ? Precision::kFollow : row->precision;
+}
+
+Graph lower_precision(const OpTable& ops, const Graph& forward,
+                      const PrecisionOptions& options) {
+  if (options.compute == DType::kFloat32) return forward;
+  if (options.compute != DType::kBFloat16) {
+    fail_usage("[precision] computes in f32 or bf16, not in {}",
+               dtype_name(options.compute));
+  }
+  check_masters(forward, options.compute);
+  return PrecisionBuilder(ops, forward, options.compute).build();
+}
+
+}  // namespace braid::passes

@@ -1,0 +1,28 @@
+#include "braid/passes/rewrite/prune.h"
+
+#include <algorithm>
+
+namespace braid::passes {
+
+void prune(const OpTable& ops, Graph& graph,
+           const std::vector<ValueId>& wanted) {
+  std::vector<bool> used(graph.values().size(), false);
+  std::vector<bool> keep(graph.nodes().size(), false);
+  auto is_used = [&](ValueId id) { return used[static_cast<size_t>(id)]; };
+  for (const Output& output : graph.outputs()) {
+    used[static_cast<size_t>(output.value)] = true;
+  }
+  for (ValueId id : wanted) used[static_cast<size_t>(id)] = true;
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    const Node& node = graph.nodes()[i];
+    keep[i] = ops.at(node.op).writes_slot ||
+              std::any_of(node.outputs.begin(), node.outputs.end(), is_used);
+    if (!keep[i]) continue;
+    for (ValueId input : node.inputs) {
+      if (input != kNone) used[static_cast<size_t>(input)] = true;
+    }
+  }
+  graph.keep_nodes(keep);
+}
+
+}  // namespace braid::passes

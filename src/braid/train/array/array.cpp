@@ -1,0 +1,256 @@
+#include "braid/train/array/array.h"
+
+#include <algorithm>
+
+#include "braid/base/error.h"
+#include "braid/passes/names.h"
+#include "braid/train/job/model_state.h"
+
+namespace braid::train {
+
+bool is_of_member(const Slot& slot) {
+  return is_saved(slot) && slot.name != passes::kActiveSlot;
+}
+
+Array::Array(std::vector<const Job*> kinds, runtime::Backend& backend,
+             ArrayOptions options)
+    : backend_(backend), options_(options), kinds_(std::move(kinds)) {
+  if (options.capacity < 0) {
+    fail_usage("[array] expected a capacity from 0, got {}", options.capacity);
+  }
+  places_.resize(static_cast<size_t>(std::max<int64_t>(options.capacity, 1)));
+  compile();
+}
+
+int64_t Array::size() const {
+  return std::ranges::count_if(
+      places_, [](const Place& place) { return place.job != nullptr; });
+}
+
+std::vector<MemberId> Array::members() const {
+  std::vector<MemberId> ids;
+  for (const Place& place : places_) {
+    if (place.job) ids.push_back(place.member);
+  }
+  return ids;
+}
+
+bool Array::has(MemberId member) const {
+  return std::ranges::any_of(places_, [&](const Place& place) {
+    return place.job && place.member == member;
+  });
+}
+
+size_t Array::at(MemberId member) const {
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i].job && places_[i].member == member) return i;
+  }
+  fail_usage("[array] there is no member {}", member);
+}
+
+int64_t Array::place(MemberId member) const {
+  return static_cast<int64_t>(at(member));
+}
+
+size_t Array::place_for(const Job& job) const {
+  for (size_t i = 0; i < places_.size(); ++i) {
+    bool fits = !is_partial_ || kinds_[i] == &job;
+    if (!places_[i].job && fits) return i;
+  }
+  fail_usage(
+      "[array.add] all {} places are taken\n"
+      "HINT: drop a member, or resize the array",
+      places_.size());
+}
+
+MemberId Array::add(const Job& job) {
+  admit(job);
+  size_t place = place_for(job);
+  seat(place, job);
+  return places_[place].member;
+}
+
+bool Array::is_free(int64_t place, const Job& job) const {
+  if (place < 0 || place >= num_places()) return false;
+  auto at = static_cast<size_t>(place);
+  return !places_[at].job && (!is_partial_ || kinds_[at] == &job);
+}
+
+MemberId Array::add(const Job& job, int64_t place) {
+  admit(job);
+  if (!is_free(place, job)) {
+    fail_usage("[array.add] place {} is not free", place);
+  }
+  auto at = static_cast<size_t>(place);
+  seat(at, job);
+  return places_[at].member;
+}
+
+MemberId Array::add(const Job& job, const MemberContent& content) {
+  admit(job);
+  size_t place = place_for(job);
+  check_content(place, content);
+  seat(place, job);
+  write_content(place, content);
+  return places_[place].member;
+}
+
+void Array::drop(MemberId member) { places_[at(member)] = {}; }
+
+MemberId Array::replace(MemberId member, const Job& job) {
+  if (is_partial_ && places_[at(member)].job != &job) {
+    fail_usage("[array.replace] members that differ have places of their own");
+  }
+  admit(job);
+  size_t place = at(member);
+  seat(place, job);
+  return places_[place].member;
+}
+
+// A job that needs other programs than those there are brings them along.
+void Array::admit(const Job& job) {
+  if (is_compiled_for(job)) return;
+  std::vector<const Job*> kinds;
+  for (const Place& place : places_) {
+    if (place.job) kinds.push_back(place.job);
+  }
+  kinds.push_back(&job);
+  rebuild(is_partial_ ? std::ssize(kinds) : options_.capacity, kinds);
+}
+
+void Array::seat(size_t place, const Job& job) {
+  write_initial(place, job);
+  set_schedules(place, job);
+  places_[place] = {next_id_++, &job};
+}
+
+void Array::resize(int64_t capacity) {
+  if (capacity < std::max<int64_t>(size(), 1)) {
+    fail_usage("[array.resize] expected {} places or more, got {}",
+               std::max<int64_t>(size(), 1), capacity);
+  }
+  if (capacity == options_.capacity) return;
+  std::vector<const Job*> kinds = kinds_;
+  if (is_partial_) {
+    kinds.clear();
+    for (const Place& place : places_) {
+      if (place.job) kinds.push_back(place.job);
+    }
+  }
+  rebuild(capacity, kinds);
+}
+
+// Members move to the first places, in order. Memory of the old array is given
+// back before that of the new one is taken.
+void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds) {
+  std::vector<Place> members;
+  std::vector<MemberContent> contents;
+  for (const Place& place : places_) {
+    if (!place.job) continue;
+    members.push_back(place);
+    contents.push_back(content(place.member));
+  }
+  auto fill = [&](int64_t with, const std::vector<const Job*>& of) {
+    options_.capacity = with;
+    kinds_ = of;
+    places_ = {};
+    places_.resize(static_cast<size_t>(std::max<int64_t>(with, 1)));
+    compile();
+    for (size_t i = 0; i < members.size(); ++i) {
+      size_t place = place_for(*members[i].job);
+      write_initial(place, *members[i].job);
+      write_content(place, contents[i]);
+      set_schedules(place, *members[i].job);
+      places_[place] = members[i];
+    }
+  };
+  std::vector<const Job*> kinds_before = kinds_;
+  int64_t capacity_before = options_.capacity;
+  try {
+    fill(capacity, kinds);
+  } catch (...) {
+    fill(capacity_before, kinds_before);
+    throw;
+  }
+}
+
+void Array::activate(const std::vector<bool>& steps) {
+  if (options_.capacity == 0 || steps == active_) return;
+  std::vector<double> mask(steps.begin(), steps.end());
+  state().write(state().find(passes::kActiveSlot),
+                std::as_bytes(std::span(mask)));
+  active_ = steps;
+}
+
+void Array::step(size_t phase, std::span<const Turn> turns,
+                 const std::vector<data::Batch>& batches) {
+  if (turns.empty()) return;
+  auto batch_of = [&](size_t place) {
+    return &batches[options_.shares_batches ? 0 : place];
+  };
+  std::vector<MemberInputs> inputs(places_.size());
+  std::vector<bool> steps(places_.size(), false);
+  for (size_t i = 0; i < places_.size(); ++i) {
+    inputs[i] = {.batch = batch_of(i), .steps = false};
+  }
+  int64_t rows = batch_of(at(turns[0].member))->rows;
+  for (const Turn& turn : turns) {
+    size_t place = at(turn.member);
+    if (batch_of(place)->rows != rows) {
+      fail_usage("[array.step] batches of {} and {} rows in one step", rows,
+                 batch_of(place)->rows);
+    }
+    inputs[place].seed = places_[place].job->config().seed;
+    inputs[place].step = turn.step;
+    inputs[place].steps = steps[place] = true;
+  }
+  size_t program = step_programs_.at({phase, rows});
+  runtime::Executor& executor = programs_->executor(program);
+  BatchFeed& feed = *feeds_[program];
+  activate(steps);
+  feed.set(inputs);
+  LearningRates* rates = rates_[phase].get();
+  if (rates) rates->before_step(steps);
+  executor.step(
+      [&](int64_t micro, ValueId input) { return feed.at(micro, input); });
+  if (rates) rates->after_step(executor.losses(), steps);
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (steps[i]) losses_[phase][i] = executor.losses().at(i);
+  }
+}
+
+double Array::loss(size_t phase, MemberId member) const {
+  return losses_.at(phase)[at(member)];
+}
+
+double Array::rate(size_t phase, MemberId member) const {
+  if (rates_.at(phase)) return rates_[phase]->present(at(member));
+  const JobModel& model = job(member).model();
+  return model.networks()[model.phases()[phase].network].optimizer.hyper.at(
+      "lr");
+}
+
+const runtime::Executor& Array::evaluate(const data::Batch& batch) {
+  size_t program = eval_programs_.at(batch.rows);
+  BatchFeed& feed = *feeds_[program];
+  feed.set(batch, 0);
+  runtime::Executor& executor = programs_->executor(program);
+  executor.step(
+      [&](int64_t micro, ValueId input) { return feed.at(micro, input); });
+  return executor;
+}
+
+void Array::swap_averages() {
+  for (size_t i = 0; i < state().slots().size(); ++i) {
+    const Slot& slot = state().slots()[i];
+    if (slot.role != Role::kParameter) continue;
+    SlotId average = state().find(passes::state_slot("ema", slot));
+    if (average == kNone) continue;
+    auto id = static_cast<SlotId>(i);
+    std::vector<std::byte> weights = state().read(id);
+    state().write(id, state().read(average));
+    state().write(average, weights);
+  }
+}
+
+}  // namespace braid::train

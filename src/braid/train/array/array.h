@@ -1,0 +1,163 @@
+// Array: jobs of one kind that train as one, each as if it were alone.
+//
+// It has places for a number of members. Members enter and leave between any
+// two steps, and nothing is compiled for that; another number of places is
+// compiled anew. A place without a member, and a member that has no turn,
+// stay as they are and change nothing for the others.
+//
+// An array of no places at all is a single model without an axis of members,
+// which has exactly one member.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "braid/train/array/batch_feed.h"
+#include "braid/train/array/learning_rates.h"
+#include "braid/train/job/job.h"
+
+namespace braid::train {
+
+// Of one array, in the order of entering; never used twice.
+using MemberId = int64_t;
+
+// What of a member outlives a step, by slot, as a checkpoint keeps it.
+using MemberContent = std::map<std::string, std::vector<std::byte>>;
+
+struct ArrayOptions {
+  int64_t capacity = 0;         // places; 0: one model without that axis
+  bool shares_batches = false;  // all members train on the same batches
+  plan::Profile profile = {};   // measured seconds that lowerings go by
+};
+
+// One thread. Borrows the backend and all jobs that it was ever given, which
+// outlive it.
+class Array {
+ public:
+  // Compiles what these jobs need, which may become members later. They agree
+  // in everything but numbers (see job_signature.h); or they differ in some
+  // layers (see passes/array/partial.h): then there is a place for each of
+  // them, which only that job can have. Throws when they do not fit the
+  // device's limit.
+  Array(std::vector<const Job*> kinds, runtime::Backend& backend,
+        ArrayOptions options);
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+
+  int64_t capacity() const { return options_.capacity; }
+  bool shares_batches() const { return options_.shares_batches; }
+  bool is_partial() const { return is_partial_; }  // members differ in layers
+  int64_t num_places() const { return static_cast<int64_t>(places_.size()); }
+  int64_t size() const;                   // members that there are
+  std::vector<MemberId> members() const;  // by place
+  bool has(MemberId member) const;
+  const Job& job(MemberId member) const { return *places_[at(member)].job; }
+  int64_t place(MemberId member) const;  // throws for one that is not here
+
+  // A member that begins as its job says, or goes on from a content. Throws
+  // when there is no free place or the content is of another kind; then
+  // nothing has changed.
+  MemberId add(const Job& job);
+  MemberId add(const Job& job, int64_t place);        // which must be free
+  bool is_free(int64_t place, const Job& job) const;  // for that job
+  MemberId add(const Job& job, const MemberContent& content);
+  // Its place is free; its content is lost.
+  void drop(MemberId member);
+  // The new one takes the old one's place.
+  MemberId replace(MemberId member, const Job& job);
+  // A copy; blocks while it comes from the device.
+  MemberContent content(MemberId member) const;
+
+  // Other numbers of places, from the number of members on; where members
+  // differ, exactly that many. Blocks while it compiles. When that fails
+  // everything is as before.
+  void resize(int64_t capacity);
+  void compact() { resize(size()); }
+
+  // Whose turn it is, and how many steps that member has done.
+  struct Turn {
+    MemberId member = 0;
+    int64_t step = 0;
+  };
+  // One step of a phase. Batches are by place (the only one where they are
+  // shared), and those of all turns have the same number of rows.
+  void step(size_t phase, std::span<const Turn> turns,
+            const std::vector<data::Batch>& batches);
+  // Of a member's last step in that phase.
+  double loss(size_t phase, MemberId member) const;
+  double rate(size_t phase, MemberId member) const;
+
+  // Runs the evaluation of all members on a batch. Its outputs are by place.
+  const runtime::Executor& evaluate(const data::Batch& batch);
+  // Averaged weights take the place of the others where there are some; the
+  // second call brings them back.
+  void swap_averages();
+
+  Programs& programs() { return *programs_; }
+  runtime::State& state() { return programs_->state(); }
+  const runtime::State& state() const { return programs_->state(); }
+
+ private:
+  struct Place {
+    MemberId member = kNoMember;
+    const Job* job = nullptr;
+  };
+  static constexpr MemberId kNoMember = -1;
+
+  size_t at(MemberId member) const;
+  size_t place_for(const Job& job) const;
+  void admit(const Job& job);
+  void seat(size_t place, const Job& job);
+  void compile();
+  void rebuild(int64_t capacity, const std::vector<const Job*>& kinds);
+  ProgramSource joint_source(
+      const std::function<ProgramSource(const Job&)>& source_of) const;
+  bool is_compiled_for(const Job& job) const;
+  const std::map<std::string, Slot>* slots_of(const Job& job) const;
+  using VisitBeginning =
+      std::function<void(SlotId slot, std::vector<std::byte> content)>;
+  void for_beginnings(size_t place, const Job& job,
+                      const VisitBeginning& visit);
+  void make_beginnings();
+  void write_initial(size_t place, const Job& job);
+  void check_content(size_t place, const MemberContent& content) const;
+  void write_content(size_t place, const MemberContent& content);
+  void set_schedules(size_t place, const Job& job);
+  void activate(const std::vector<bool>& steps);
+
+  runtime::Backend& backend_;
+  ArrayOptions options_;
+  std::vector<const Job*> kinds_;
+  // Slots as each kind alone has them, with its own initial values; empty for
+  // the first, which the programs were made for.
+  std::vector<std::map<std::string, Slot>> own_slots_;
+  // What members of small models begin with, by kind.
+  struct Beginning {
+    SlotId slot;
+    bool is_shared;  // by all members, the first of which brings it
+    std::vector<std::byte> content;
+  };
+  std::map<const Job*, std::vector<Beginning>> ready_;
+  bool is_partial_ = false;
+  std::vector<Place> places_;
+  MemberId next_id_ = 0;
+  std::unique_ptr<Programs> programs_;
+  std::map<std::pair<size_t, int64_t>, size_t> step_programs_;  // phase, rows
+  std::map<int64_t, size_t> eval_programs_;                     // rows
+  std::vector<std::unique_ptr<BatchFeed>> feeds_;               // by program
+  std::vector<std::unique_ptr<LearningRates>> rates_;  // by phase; may be null
+  std::vector<std::vector<double>> losses_;            // by phase, then place
+  std::vector<bool> active_;  // what the mask holds, by place
+};
+
+// Whether jobs have the same graphs; others are members of a partial array.
+bool are_alike(const std::vector<const Job*>& jobs);
+
+// Whether a slot is part of a member's content.
+bool is_of_member(const Slot& slot);
+
+}  // namespace braid::train

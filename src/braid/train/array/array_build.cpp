@@ -1,0 +1,282 @@
+// How an array is made: the programs that its jobs need, and what its slots
+// hold when a member enters.
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "braid/base/error.h"
+#include "braid/graph/signature.h"
+#include "braid/passes/names.h"
+#include "braid/train/array/array.h"
+#include "braid/train/job/job_signature.h"
+#include "braid/train/job/model_state.h"
+
+namespace braid::train {
+namespace {
+
+// One content for all members.
+bool is_shared(const Slot& slot) {
+  return slot.role == Role::kConstant && slot.owner() == kAllMembers;
+}
+
+passes::Schedule constant_rate() { return passes::parse_schedule("constant"); }
+
+// Rates that are written anew for every step; a member with a constant rate
+// has them only among others.
+bool is_of_schedule(const std::string& slot) {
+  return slot.starts_with(passes::schedule_slot(""));
+}
+
+bool watches_loss(const Job* job) {
+  return std::ranges::any_of(
+      job->model().networks(), [](const JobNetwork& network) {
+        return network.schedule && passes::watches_loss(*network.schedule);
+      });
+}
+
+// Slots as the job alone has them, with its own initial values.
+std::map<std::string, Slot> own_slots(const Job& job, bool watches_loss) {
+  std::map<std::string, Slot> slots;
+  for (size_t i = 0; i < job.model().phases().size(); ++i) {
+    ProgramSource source = job.step_source(i, job.batch_rows());
+    source.scheduled = true;
+    source.watches_loss = watches_loss;
+    passes::StepGraph step =
+        build_step(job.machine().ops(), source,
+                   {.precision = job.program_options().precision});
+    for (const Slot& slot : step.graph.slots()) slots[slot.name] = slot;
+  }
+  return slots;
+}
+
+}  // namespace
+
+bool are_alike(const std::vector<const Job*>& jobs) {
+  std::set<std::string> configs, graphs;
+  for (const Job* job : jobs) configs.insert(config_signature(job->config()));
+  if (configs.size() == 1) return true;  // without a look at graphs
+  for (const Job* job : jobs) {
+    std::string text;
+    for (size_t i = 0; i < job->model().phases().size(); ++i) {
+      text += graph_signature(job->model().forward(i, job->batch_rows()));
+    }
+    graphs.insert(std::move(text));
+  }
+  return graphs.size() == 1;
+}
+
+// One program for all members. Batches are inputs of one model; of an array
+// they have an axis of members unless all members share them, as they do when
+// they are evaluated. Noise is each member's own.
+ProgramSource Array::joint_source(
+    const std::function<ProgramSource(const Job&)>& source_of) const {
+  ProgramSource source = source_of(*kinds_[0]);
+  if (options_.capacity == 0) return source;
+  if (is_partial()) {
+    for (const Job* job : kinds_) {
+      source.members.push_back(source_of(*job).forward);
+    }
+  }
+  if (source.learns()) {
+    source.scheduled = true;
+    source.watches_loss = std::ranges::any_of(kinds_, watches_loss);
+  }
+  bool shares = options_.shares_batches || !source.learns();
+  for (ValueId input : source.forward.inputs()) {
+    const std::string& name = source.forward.value(input).name;
+    bool is_data = kinds_[0]->data().field_of(name).has_value();
+    if (shares && is_data) source.shared_inputs.push_back(name);
+  }
+  return source;
+}
+
+void Array::compile() {
+  feeds_.clear();
+  rates_.clear();
+  programs_.reset();
+  step_programs_.clear();
+  eval_programs_.clear();
+  active_.clear();
+  const Job& first = *kinds_[0];
+  is_partial_ = options_.capacity > 0 && !are_alike(kinds_);
+  if (is_partial_ && options_.capacity != std::ssize(kinds_)) {
+    fail_usage("[array] {} jobs that differ need {} places, got {}",
+               kinds_.size(), kinds_.size(), options_.capacity);
+  }
+  size_t num_phases = first.model().phases().size();
+  std::vector<ProgramSource> sources;
+  for (const Job* job : kinds_) {
+    for (int64_t rows : job->step_row_counts()) {
+      if (step_programs_.contains({0, rows})) continue;
+      for (size_t i = 0; i < num_phases; ++i) {
+        step_programs_[{i, rows}] = sources.size();
+        sources.push_back(joint_source(
+            [&](const Job& of) { return of.step_source(i, rows); }));
+      }
+    }
+  }
+  for (const Job* job : kinds_) {
+    for (int64_t rows : job->eval_row_counts()) {
+      if (!eval_programs_.emplace(rows, sources.size()).second) continue;
+      sources.push_back(
+          joint_source([&](const Job& of) { return of.eval_source(rows); }));
+    }
+  }
+  ProgramOptions options = first.program_options();
+  options.members = options_.capacity;
+  options.masked = options_.capacity > 0;
+  options.profile = options_.profile;
+  programs_ = std::make_unique<Programs>(first.machine().ops(), sources,
+                                         backend_, options);
+  for (size_t i = 0; i < programs_->size(); ++i) {
+    feeds_.push_back(std::make_unique<BatchFeed>(first.data(), first.config(),
+                                                 programs_->program(i).graph,
+                                                 options_.capacity));
+  }
+  own_slots_.assign(1, {});
+  for (size_t i = 1; i < kinds_.size(); ++i) {
+    own_slots_.push_back(own_slots(*kinds_[i], true));
+  }
+  make_beginnings();
+  losses_.assign(num_phases, std::vector<double>(places_.size()));
+  for (size_t i = 0; i < num_phases; ++i) {
+    const JobNetwork& network =
+        first.model().networks()[first.model().phases()[i].network];
+    bool is_scheduled = options_.capacity > 0 || network.schedule;
+    rates_.push_back(!is_scheduled ? nullptr
+                                   : std::make_unique<LearningRates>(
+                                         std::vector<passes::Schedule>(
+                                             places_.size(), constant_rate()),
+                                         state(), network.name));
+  }
+}
+
+bool Array::is_compiled_for(const Job& job) const {
+  if (options_.capacity == 0) return &job == kinds_[0];
+  if (is_partial()) return std::ranges::find(kinds_, &job) != kinds_.end();
+  auto has_steps = [&](int64_t rows) {
+    return step_programs_.contains({0, rows});
+  };
+  auto has_eval = [&](int64_t rows) { return eval_programs_.contains(rows); };
+  bool has_plateau = std::ranges::any_of(state().slots(), [](const Slot& slot) {
+    return slot.name.starts_with("schedule/") && slot.name.ends_with("plateau");
+  });
+  return std::ranges::all_of(job.step_row_counts(), has_steps) &&
+         std::ranges::all_of(job.eval_row_counts(), has_eval) &&
+         (has_plateau || !watches_loss(&job));
+}
+
+// Null for a job that was not known when the array was compiled.
+const std::map<std::string, Slot>* Array::slots_of(const Job& job) const {
+  auto at = std::ranges::find(kinds_, &job);
+  if (at == kinds_.end()) return nullptr;
+  return &own_slots_[static_cast<size_t>(at - kinds_.begin())];
+}
+
+// visit(slot, content) for all that a member begins with in that place.
+void Array::for_beginnings(size_t place, const Job& job,
+                           const VisitBeginning& visit) {
+  const std::map<std::string, Slot>* known = slots_of(job);
+  const std::map<std::string, Slot> own =
+      known ? std::map<std::string, Slot>{} : own_slots(job, true);
+  if (!known) known = &own;
+  for (size_t i = 0; i < state().slots().size(); ++i) {
+    const Slot& slot = state().slots()[i];
+    auto member = static_cast<int64_t>(place);
+    if (!slot.belongs_to(member) || (is_shared(slot) && place > 0)) continue;
+    auto found = known->find(slot.own_name());
+    std::optional<Slot> general;
+    if (found == known->end()) general = slot.of_member(member);
+    const Slot& begins = general ? *general : found->second;
+    visit(static_cast<SlotId>(i),
+          runtime::initial_content(begins, job.config().seed));
+  }
+}
+
+// Contents of small members are made ahead: they enter by copies alone.
+void Array::make_beginnings() {
+  constexpr int64_t kSmall = 1 << 18, kAll = 1 << 26;  // bytes
+  ready_.clear();
+  int64_t bytes = 0;
+  bool differs = is_partial_;  // by place
+  for (const Slot& slot : state().slots()) {
+    bytes += slot.bytes() / num_places();
+    differs = differs || !slot.inits.empty();
+  }
+  if (differs || bytes > kSmall || bytes * std::ssize(kinds_) > kAll) return;
+  for (const Job* kind : kinds_) {
+    for_beginnings(0, *kind, [&](SlotId slot, std::vector<std::byte> content) {
+      bool is_first = is_shared(state().slots()[static_cast<size_t>(slot)]);
+      ready_[kind].push_back({slot, is_first, std::move(content)});
+    });
+  }
+}
+
+void Array::write_initial(size_t place, const Job& job) {
+  auto member = static_cast<int64_t>(place);
+  auto ready = ready_.find(&job);
+  if (ready == ready_.end()) {
+    for_beginnings(place, job,
+                   [&](SlotId slot, std::vector<std::byte> content) {
+                     state().write_member(slot, member, content);
+                   });
+  } else {
+    for (const Beginning& begins : ready->second) {
+      if (begins.is_shared && place > 0) continue;
+      state().write_member(begins.slot, member, begins.content);
+    }
+  }
+  job.model().load_files(state(), member);
+  active_.clear();  // the mask was written too
+}
+
+void Array::set_schedules(size_t place, const Job& job) {
+  for (size_t i = 0; i < rates_.size(); ++i) {
+    if (!rates_[i]) continue;
+    const JobNetwork& network =
+        job.model().networks()[job.model().phases()[i].network];
+    rates_[i]->set_schedule(place, network.schedule.value_or(constant_rate()));
+  }
+}
+
+MemberContent Array::content(MemberId member) const {
+  MemberContent content;
+  for (size_t i = 0; i < state().slots().size(); ++i) {
+    const Slot& slot = state().slots()[i];
+    if (!is_of_member(slot) || !slot.belongs_to(place(member))) continue;
+    content[slot.own_name()] =
+        state().read_member(static_cast<SlotId>(i), place(member));
+  }
+  return content;
+}
+
+void Array::check_content(size_t place, const MemberContent& content) const {
+  auto member = static_cast<int64_t>(place);
+  for (const auto& [name, bytes] : content) {
+    SlotId id = state().find(name, member);
+    if (id == kNone && is_of_schedule(name)) continue;
+    if (id == kNone) fail_usage("[array.add] there is no slot '{}'", name);
+    const Slot& slot = state().slots()[static_cast<size_t>(id)];
+    int64_t expected = num_elements(slot.shape) * item_bytes(slot.dtype);
+    if (static_cast<int64_t>(bytes.size()) == expected) continue;
+    fail_usage("[array.add] slot '{}' takes {} bytes, got {}", name, expected,
+               bytes.size());
+  }
+  for (const Slot& slot : state().slots()) {
+    bool is_needed = is_of_member(slot) && !is_of_schedule(slot.name) &&
+                     slot.belongs_to(member);
+    if (!is_needed || content.contains(slot.own_name())) continue;
+    fail_usage("[array.add] the content lacks slot '{}'", slot.own_name());
+  }
+}
+
+void Array::write_content(size_t place, const MemberContent& content) {
+  for (const auto& [name, bytes] : content) {
+    auto member = static_cast<int64_t>(place);
+    SlotId id = state().find(name, member);
+    if (id == kNone) continue;
+    state().write_member(id, member, bytes);
+  }
+}
+
+}  // namespace braid::train

@@ -1,0 +1,90 @@
+#include "braid/train/array/time_lowerings.h"
+
+#include <algorithm>
+
+#include "braid/ops/build/functions.h"
+#include "braid/plan/lowering_profile.h"
+#include "braid/train/trainer.h"
+
+namespace braid::train {
+namespace {
+
+constexpr int kRuns = 3;  // after one that warms up
+
+// The convolution alone, of operands that all want gradients.
+Graph alone(const OpTable& ops, const NodeView& one) {
+  Graph graph(ops);
+  std::vector<Var> inputs;
+  for (size_t i = 0; i < one.count(); ++i) {
+    if (!one.has(i)) {
+      inputs.emplace_back();
+      continue;
+    }
+    SlotId slot = graph.add_slot({.name = fmt::format("in{}", i),
+                                  .dtype = one.dtype(i),
+                                  .shape = one.shape(i),
+                                  .init = Init::uniform(1)});
+    inputs.push_back(read(graph, slot));
+  }
+  Var y = apply(one.node().op, inputs, one.attrs());
+  graph.add_output("loss", sum(mul(y, y), {}).id);
+  return graph;
+}
+
+// Turning values to another layout is not the convolution's.
+bool counts(const Node& node) {
+  return node.op.starts_with("conv") || node.op == "linear" ||
+         node.op == "matmul";
+}
+
+double seconds_of_run(Trainer& trainer) {
+  std::vector<double> seconds;
+  trainer.executor().time_calls(&seconds);
+  trainer.step({});
+  trainer.executor().time_calls(nullptr);
+  double all = 0;
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    const plan::Program& program = trainer.program();
+    if (counts(program.graph.node(program.calls[i].node))) all += seconds[i];
+  }
+  return all;
+}
+
+double seconds_of(const OpTable& ops, const NodeView& one, int64_t members,
+                  Lowering lowering, runtime::Backend& backend, int threads) {
+  passes::Optimizer still = passes::make_optimizer("sgd");
+  still.hyper["lr"] = 0;
+  Trainer trainer(ops, alone(ops, one), backend,
+                  {.optimizer = still,
+                   .members = members,
+                   .threads = threads,
+                   .capture = false,
+                   .lowering = lowering});
+  trainer.initialise(std::vector<int64_t>(static_cast<size_t>(members), 0));
+  double best = seconds_of_run(trainer);
+  for (int run = 0; run < kRuns; ++run) {
+    best = std::min(best, seconds_of_run(trainer));
+  }
+  return best;
+}
+
+}  // namespace
+
+plan::Profile time_lowerings(const OpTable& ops, const Graph& forward,
+                             int64_t members, runtime::Backend& backend,
+                             int threads, const plan::Profile& known) {
+  plan::Profile found;
+  if (!backend.name().starts_with("cpu")) return found;
+  for (const Node& node : forward.nodes()) {
+    NodeView one(forward, node);
+    for (Lowering lowering : lowerings_of(one)) {
+      std::string key =
+          plan::lowering_key(backend.name(), threads, one, members, lowering);
+      if (known.find(key) || found.find(key)) continue;
+      found.set(key, seconds_of(ops, one, members, lowering, backend, threads));
+    }
+  }
+  return found;
+}
+
+}  // namespace braid::train

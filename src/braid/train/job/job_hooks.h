@@ -1,0 +1,35 @@
+// JobHooks: what a program gives to a job that no file can say.
+//
+// The config of such a job says "custom" in that place, so that a run is never
+// continued without it.
+#pragma once
+
+#include <functional>
+
+#include "braid/data/dataset.h"
+#include "braid/graph/var.h"
+#include "braid/train/job/job_config.h"
+#include "braid/train/run/dataset_cache.h"
+
+namespace braid::train {
+
+// One number, made of an output of the model and the target with the functions
+// of ops/build/functions.h. Called for every graph of the job, each time anew.
+using LossFunction = std::function<Var(Var output, Var target)>;
+
+struct JobHooks {
+  LossFunction loss = {};  // in place of `loss`; for jobs with `model`
+  data::DatasetPtr train = nullptr;  // in place of `data`
+  data::DatasetPtr eval = nullptr;   // in place of `eval.data`
+  // What jobs that are opened with the same one have in common; borrowed.
+  DatasetCache* datasets = nullptr;
+};
+
+// What stands in the config for what a program gives.
+inline constexpr const char* kCustom = "custom";
+
+// The config with "custom" where a hook is. Throws when the config names
+// something else there, or says "custom" and there is no hook.
+JobConfig with_hooks(JobConfig config, const JobHooks& hooks);
+
+}  // namespace braid::train

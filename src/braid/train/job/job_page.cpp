@@ -1,0 +1,216 @@
+#include "braid/train/job/job_page.h"
+
+#include "braid/base/error.h"
+#include "braid/config/page.h"
+#include "braid/ops/build/named_losses.h"
+#include "braid/train/job/job_list.h"
+#include "braid/train/run/metrics.h"
+
+namespace braid::train {
+namespace {
+
+constexpr const char* kIntro =
+    "# Job files\n\n"
+    "Made from the table in `src/braid/train/job/job_config.cpp` by `make "
+    "docs`; "
+    "do not edit.\n\n"
+    "A job is one training run. Its file is YAML with the keys below; only "
+    "`model`, `data` and one of `steps` and `epochs` must be there:\n\n"
+    "```yaml\n";
+
+constexpr const char* kExample =
+    "model: lenet(classes=36)       # or {name: lenet, classes: 36}\n"
+    "data:\n"
+    "  source: glyphs               # docs/data.md lists sources and options\n"
+    "  count: 20000\n"
+    "optimizer:\n"
+    "  kind: adamw\n"
+    "  lr: 1e-3\n"
+    "  weight_decay: 0.01\n"
+    "schedule: cosine(steps=900,warmup=50)\n"
+    "epochs: 3\n"
+    "batch_size: 64\n"
+    "clip: 1.0                      # or {norm: 1.0, value: 0.5}\n"
+    "groups:\n"
+    "  - {pattern: '*.bias', weight_decay: 0}\n"
+    "eval:\n"
+    "  metrics: [accuracy]\n"
+    "  early_stop: {metric: accuracy, patience: 3}\n"
+    "checkpoint: {every: 200, keep: 2}\n"
+    "seed: 1\n";
+
+constexpr const char* kRules =
+    "```\n\n"
+    "- Values are read by the type of their key: `1e-4` and `.1` are numbers, "
+    "`no` for a text is the text `no`, a number in quotes is an error (values "
+    "of "
+    "`optimizer` and options of `data` may be quoted). An "
+    "unknown key is an error that names the nearest known one. All problems "
+    "of a file are reported at once, each with its line.\n"
+    "- On the command line any key can be set: `braid train job.yaml "
+    "optimizer.lr=3e-4 data.count=100 phases.0.every=2`. Lists and maps are "
+    "written as in YAML: `'freeze=[conv1.*]'`; with nothing after `=` the "
+    "default "
+    "counts.\n"
+    "- Relative paths begin at the folder of the file, those of the command "
+    "line at the working directory. The configuration that a run saves beside "
+    "its results has all keys and absolute paths.\n"
+    "- `model`, `loss` and `schedule` are `name(value=1)`, or a map "
+    "(`{name: lenet, classes: 36}`, `{kind: cosine, steps: 900}`).\n"
+    "- `optimizer` and `schedule` take the kinds and values that `braid step "
+    "--help` lists, `betas: [0.9, 0.999]` too; `init` the initialisers.\n"
+    "- `optimizer: {loss_scale: 1024}` scales the loss for its gradients, and "
+    "skips a step in which they overflow; with `growth_interval: 2000` the "
+    "scale moves as that of `torch.amp.GradScaler` (`growth_factor`, "
+    "`backoff_factor`).\n"
+    "- Several networks (a GAN) have `networks`, `phases` and, for random "
+    "inputs, `noise`, in place of `model`, `loss`, `optimizer` and what goes "
+    "with them:\n\n"
+    "```yaml\n";
+
+constexpr const char* kNetworks =
+    "networks:\n"
+    "  generator:\n"
+    "    model: {name: dcgan_generator, channels: 1, side: 32, width: 16}\n"
+    "    optimizer: {kind: adam, lr: 2e-4, betas: [0.5, 0.999]}\n"
+    "  discriminator:\n"
+    "    model: {name: dcgan_discriminator, channels: 1, side: 32, width: 16}\n"
+    "    optimizer: {kind: adam, lr: 2e-4, betas: [0.5, 0.999]}\n"
+    "phases:\n"
+    "  - learns: discriminator\n"
+    "    loss: bce(discriminator(x), 1) + "
+    "bce(discriminator(detach(generator(z))), 0)\n"
+    "  - learns: generator\n"
+    "    loss: bce(discriminator(generator(z)), 1)\n"
+    "noise:\n"
+    "  z: {shape: [100, 1, 1], kind: normal}\n"
+    "data:\n"
+    "  source: glyphs\n"
+    "  size: 32\n"
+    "  augment: {mean: 0.5, std: 0.5}  # from -1 to 1, as tanh gives them\n"
+    "epochs: 5\n";
+
+constexpr const char* kMembersText =
+    "```\n\n"
+    "- A file may list members, each of which is the job with other values "
+    "for some keys, as the command line would set them; `name` names its "
+    "folder, and else what differs does (`hidden=64,lr=1e-3`). Jobs of one "
+    "shape "
+    "are trained together as arrays, each as if alone. Members with equal "
+    "`data` and equal `data.order_seed` see the same batches, which is "
+    "faster:\n\n"
+    "```yaml\n";
+
+constexpr const char* kMembersExample =
+    "model: lenet\n"
+    "data: {source: glyphs, order_seed: 1}\n"
+    "epochs: 3\n"
+    "members:\n"
+    "  - {optimizer.lr: 1e-3}\n"
+    "  - {optimizer.lr: 3e-3, seed: 2}\n"
+    "  - {name: slow, optimizer.lr: 1e-4, schedule: cosine(steps=900)}\n";
+
+constexpr const char* kTable =
+    "```\n\n## Keys\n\n"
+    "`N` stands for a number from 0, `NAME`, `OPTION`, `VALUE` and `PATTERN` "
+    "for names.\n\n";
+
+constexpr const char* kLosses =
+    "\n## Losses\n\n"
+    "What `loss` may be, and what the losses of phases may call: "
+    "`cross_entropy(label_smoothing=0.1)`, in phases `huber(f(x), y, "
+    "delta=2)`. Classes lie in dimension 1 of the scores, as in PyTorch, or in "
+    "the last one. Losses of phases may also use `detach(x)`, `mean(x)`, `+`, "
+    "`-`, `*`, brackets and numbers.\n\n"
+    "| Loss | Compares with | |\n| --- | --- | --- |\n";
+
+constexpr const char* kMetrics =
+    "\n## Metrics\n\n"
+    "What `eval.metrics` may name; any other name is an output of the model, "
+    "one number, weighed by the rows of its batch.\n\n"
+    "| Metric | |\n| --- | --- |\n";
+
+constexpr const char* kRuns =
+    "\n## What is best\n\n"
+    "One metric decides: `checkpoint.best`, else `eval.early_stop.metric`, "
+    "else the first of `eval.metrics`, else `accuracy` or `perplexity` where "
+    "that suits the loss, else the loss of the evaluation. The leaderboard "
+    "ranks by its best value, the last line names it, early stopping watches "
+    "it, `braid export --best` writes it, and its checkpoint is never "
+    "deleted. `eval.early_stop.mode` says which way it gets better where the "
+    "metric is an output of the model. With both `checkpoint.best` and another "
+    "`eval.early_stop.metric`, early stopping watches its own and everything "
+    "else goes by the first; then the checkpoints of both stay.\n"
+    "\n## Averaged weights\n\n"
+    "With `ema` both the averaged weights and the weights themselves are "
+    "evaluated. What is best goes by the averaged ones, and `braid export` "
+    "writes them unless it is told `--raw`. In `metrics.jsonl` they are rows "
+    "with the split `eval` and `\"weights\": \"averaged\"`; rows of the "
+    "weights themselves have the split `eval_raw`.\n"
+    "\n## The loss of training\n\n"
+    "A row `train` of `metrics.jsonl`, written every `log_every` steps and at "
+    "the end, has the mean loss of the steps since the row before; each step "
+    "counts once, whatever the rows of its batch. The screen shows the same "
+    "mean up to the present step. Steps that were skipped do not count.\n"
+    "\n## Losses that are not finite\n\n"
+    "With `on_nan: stop` the run fails at the first one. With `on_nan: skip` "
+    "such a step changes nothing, and a line of the log says how many there "
+    "were. The run fails all the same when every step of `log_every`, ten at "
+    "least, was skipped, or half of the whole run at its end; what was saved "
+    "before stays.\n"
+    "\n## Changing a job that goes on\n\n"
+    "A checkpoint knows the job that it is of. `braid resume` refuses a "
+    "`config.yaml` that differs from it, with all keys and both values, but "
+    "for these, which count from then on: `steps`, `epochs`, `log_every`, "
+    "`threads`, `device`, `memory_limit`, `checkpoint.every`, "
+    "`checkpoint.keep`, `eval.every`, `eval.batch_size`, "
+    "`eval.early_stop.patience`, `eval.early_stop.min_delta`, `on_change` of "
+    "data, and where the files of data lie.\n\n"
+    "It also knows the data: their number, a sum of up to 1024 samples, sizes "
+    "and times of files. Data that changed are warned of, or refused with "
+    "`data.on_change: refuse`.\n";
+
+std::string losses_table() {
+  std::string text = kLosses;
+  for (const LossKind& kind : loss_kinds()) {
+    text +=
+        fmt::format("| `{}` | {} | {} |\n", signature_text(kind),
+                    kind.takes_classes ? "classes" : "numbers", kind.summary);
+  }
+  return text;
+}
+
+std::string metrics_table() {
+  std::string text = kMetrics;
+  for (const MetricKind& kind : metric_kinds()) {
+    text += fmt::format("| `{}` | {} |\n", kind.name, kind.summary);
+  }
+  return text;
+}
+
+// With the list of members, which no single job has.
+std::vector<config::Row> rows() {
+  std::vector<config::Row> rows = config::rows_of<JobConfig>();
+  rows.push_back({"members", fmt::format("list of 1 to {} maps", kMostMembers),
+                  "", "Jobs that differ from this one: {optimizer.lr: 3e-3}"});
+  rows.push_back(
+      {"members.N.name", "text", "", "Of its folder; absent: what differs"});
+  return rows;
+}
+
+}  // namespace
+
+std::string job_page() {
+  return fmt::format("{}{}{}{}{}{}{}{}{}{}", kIntro, kExample, kRules,
+                     kNetworks, kMembersText, kMembersExample, kTable,
+                     config::markdown_table(rows()), losses_table(),
+                     metrics_table() + kRuns);
+}
+
+std::string job_help() { return config::help_text(rows()); }
+
+std::vector<std::string> job_examples() {
+  return {kExample, kNetworks, kMembersExample};
+}
+
+}  // namespace braid::train

@@ -1,0 +1,114 @@
+#include "braid/train/run/run_checkpoint.h"
+
+#include <nlohmann/json.hpp>
+
+#include "braid/base/error.h"
+#include "braid/passes/names.h"
+#include "braid/train/array/array.h"
+#include "braid/train/job/model_state.h"
+
+namespace braid::train {
+namespace {
+
+constexpr const char* kStateFile = "state";
+
+// What a job alone keeps besides its networks. In an array rates have slots
+// that a job without a schedule does not have.
+bool is_rest(const Slot& slot, const std::vector<JobNetwork>& networks) {
+  if (is_of_model(slot) || !is_of_member(slot)) return false;
+  for (const JobNetwork& network : networks) {
+    std::string rates = passes::scoped(passes::schedule_slot(""), network.name);
+    if (!slot.name.starts_with(rates)) continue;
+    bool is_plateau =
+        slot.name == passes::scoped(passes::kPlateauSlot, network.name);
+    return network.schedule &&
+           (!is_plateau || passes::watches_loss(*network.schedule));
+  }
+  return true;
+}
+
+std::string type_text(const io::TensorBytes& tensor) {
+  return fmt::format("{}{}", dtype_name(tensor.dtype),
+                     shape_text(tensor.shape));
+}
+
+void restore_slot(const io::SafetensorsFile& file, const std::string& name,
+                  runtime::State& state, SlotId id, int64_t place,
+                  const io::CheckpointDir& checkpoint) {
+  const Slot& slot = state.slots()[static_cast<size_t>(id)];
+  const io::TensorBytes* tensor = file.find(name);
+  if (!tensor || tensor->dtype != slot.dtype || tensor->shape != slot.shape) {
+    fail_world(
+        "[resume] '{}' is of another job: expected {}{} for '{}', got {}\n"
+        "HINT: the model and the optimizer must be those of the checkpoint",
+        checkpoint.path.string(), dtype_name(slot.dtype),
+        shape_text(slot.shape), name, tensor ? type_text(*tensor) : "none");
+  }
+  state.write_member(id, place, tensor->bytes);
+}
+
+}  // namespace
+
+std::string model_file_name(const JobNetwork& network) {
+  return network.name.empty() ? "model" : network.name;
+}
+
+std::vector<std::string> checkpoint_file_names(
+    const std::vector<JobNetwork>& networks) {
+  std::vector<std::string> names{kStateFile};
+  for (const JobNetwork& network : networks) {
+    names.push_back(model_file_name(network));
+    if (network.optimizer.average) names.push_back(names.back() + "_ema");
+  }
+  return names;
+}
+
+std::vector<io::OwnedCheckpointFile> checkpoint_files(
+    const runtime::State& state, const std::vector<JobNetwork>& networks,
+    int64_t place) {
+  std::vector<io::OwnedCheckpointFile> files;
+  for (const JobNetwork& network : networks) {
+    std::string name = model_file_name(network), prefix = network.prefix();
+    files.push_back({name, member_state(state, place, prefix)});
+    if (!network.optimizer.average) continue;
+    files.push_back({name + "_ema", member_average(state, place, prefix)});
+  }
+  TensorList rest;
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    const Slot& slot = state.slots()[i];
+    if (!is_rest(slot, networks) || !slot.belongs_to(place)) continue;
+    rest.add_slot(slot.of_member(place), slot.shape,
+                  state.read_member(static_cast<SlotId>(i), place));
+  }
+  files.push_back({kStateFile, std::move(rest)});
+  return files;
+}
+
+void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
+                   const std::vector<JobNetwork>& networks, int64_t place,
+                   const std::string& file_prefix) {
+  io::SafetensorsFile rest = checkpoint.open(file_prefix + kStateFile);
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    const Slot& slot = state.slots()[i];
+    if (!is_rest(slot, networks) || !slot.belongs_to(place)) continue;
+    restore_slot(rest, slot.own_name(), state, static_cast<SlotId>(i), place,
+                 checkpoint);
+  }
+  rest.check();
+  for (const JobNetwork& network : networks) {
+    io::SafetensorsFile file =
+        checkpoint.open(file_prefix + model_file_name(network));
+    std::string prefix = network.prefix();
+    for (size_t i = 0; i < state.slots().size(); ++i) {
+      const Slot& slot = state.slots()[i];
+      std::string name = slot.own_name();
+      bool is_own = slot.belongs_to(place) && name.starts_with(prefix);
+      if (!is_of_model(slot) || !is_own) continue;
+      restore_slot(file, name.substr(prefix.size()), state,
+                   static_cast<SlotId>(i), place, checkpoint);
+    }
+    file.check();
+  }
+}
+
+}  // namespace braid::train

@@ -1,0 +1,34 @@
+// Checkpoints of a run: every network as a plain state dict, everything else
+// of the state apart from it, and the record.
+#pragma once
+
+#include <vector>
+
+#include "braid/io/checkpoint/checkpoint.h"
+#include "braid/io/checkpoint/checkpoint_writer.h"
+#include "braid/runtime/state.h"
+#include "braid/train/job/job_model.h"
+#include "braid/train/run/run_record.h"
+
+namespace braid::train {
+
+// "model", or the name of one of several networks.
+std::string model_file_name(const JobNetwork& network);
+
+// Names of the files of a checkpoint.
+std::vector<std::string> checkpoint_file_names(
+    const std::vector<JobNetwork>& networks);
+
+// Copies of what is on the device; blocks as long as copying takes. Of an array
+// the member in that place, as it would be alone.
+std::vector<io::OwnedCheckpointFile> checkpoint_files(
+    const runtime::State& state, const std::vector<JobNetwork>& networks,
+    int64_t place = 0);
+
+// Fills the state, of an array the place. `prefix` is what names of files begin
+// with. Throws std::runtime_error when the checkpoint is of another job.
+void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
+                   const std::vector<JobNetwork>& networks, int64_t place = 0,
+                   const std::string& prefix = "");
+
+}  // namespace braid::train

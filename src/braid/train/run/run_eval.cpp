@@ -1,0 +1,111 @@
+// Evaluation within a run: all members that are due, on data that they share.
+#include "braid/train/run/metrics.h"
+#include "braid/train/run/run.h"
+#include "braid/train/run/run_words.h"
+
+namespace braid::train {
+namespace {
+
+// The averaged weights are in use while it lives, also when reading fails:
+// what is saved then are those that train.
+class Averages {
+ public:
+  explicit Averages(Array& array) : array_(array) { array_.swap_averages(); }
+  ~Averages() {
+    try {
+      array_.swap_averages();
+    } catch (const std::exception&) {
+      // The device is gone, and has said so already.
+    }
+  }
+  Averages(const Averages&) = delete;
+  Averages& operator=(const Averages&) = delete;
+
+ private:
+  Array& array_;
+};
+
+}  // namespace
+
+// Gives those with the best values so far.
+Run::Members Run::evaluate() {
+  std::map<std::pair<const data::Dataset*, int64_t>, Members> due;
+  for (MemberRun* member : with_state(MemberState::kTraining)) {
+    if (!member->is_eval_due()) continue;
+    const Job& job = member->job();
+    due[{job.data().eval.get(), job.eval_rows()}].push_back(member);
+  }
+  Members best, stopped;
+  for (const auto& [data, members] : due) {
+    io::TraceSpan span(trace_.get(), "eval", "eval", "evaluation");
+    bool has_averages = members[0]->job().config().ema.has_value();
+    std::vector<MemberRun::Values> raw(members.size());
+    if (has_averages) raw = evaluate_on(members);
+    std::optional<Averages> averages;
+    if (has_averages) averages.emplace(*array_);
+    auto values = evaluate_on(members);
+    averages.reset();
+    for (size_t i = 0; i < members.size(); ++i) {
+      MemberRun& member = *members[i];
+      if (member.observe(values[i], raw[i])) best.push_back(&member);
+      if (member.is_stopped_early()) stopped.push_back(&member);
+      report_state(member);
+      member.log(result_words(member.record()));
+      if (!options_.listener || !is_alone_) continue;
+      options_.listener->on_eval(member.record().step, member.evaluation(),
+                                 member.record().raw_evaluation);
+    }
+  }
+  if (!due.empty() && !is_alone_ && options_.listener) {
+    options_.listener->on_array(*report_);
+  }
+  for (MemberRun* member : stopped) say_stopped(*member);
+  return best;
+}
+
+// Where early stopping watches a metric of its own, the best is another.
+void Run::say_stopped(MemberRun& member) {
+  const Best &mark = member.record().early_stop, &best = member.record().best;
+  std::string text =
+      fmt::format("stopped early: {} was best at step {}", mark.metric,
+                  mark.metric == best.metric ? best.step : mark.step);
+  if (mark.metric != best.metric && best.value) {
+    text += fmt::format(", {} at step {}", best.metric, best.step);
+  }
+  say(member, LogLevel::kInfo, text);
+}
+
+// Values of the present weights.
+std::vector<MemberRun::Values> Run::evaluate_on(const Members& members) {
+  const Job& job = members[0]->job();
+  auto& loader = eval_loaders_[{job.data().eval.get(), job.eval_rows()}];
+  if (!loader) {
+    loader = std::make_unique<data::Loader>(
+        job.data().eval,
+        data::LoaderOptions{
+            .batch_size = job.eval_rows(), .shuffle = false, .repeat = false});
+  }
+  std::vector<MetricSums> sums;
+  for (MemberRun* member : members) {
+    sums.emplace_back(member->job().model().metrics());
+  }
+  auto next = [&] {
+    reads_data_ = true;
+    const data::Batch* batch = loader->next();
+    reads_data_ = false;
+    return batch;
+  };
+  loader->seek({});
+  while (const data::Batch* batch = next()) {
+    const runtime::Executor& executor = array_->evaluate(*batch);
+    for (size_t i = 0; i < members.size(); ++i) {
+      auto place = static_cast<size_t>(array_->place(members[i]->member));
+      sums[i].add(executor, batch->rows, place);
+    }
+  }
+  std::vector<MemberRun::Values> values;
+  for (const MetricSums& sum : sums) values.push_back(sum.values());
+  return values;
+}
+
+}  // namespace braid::train

@@ -1,0 +1,123 @@
+#include "braid/train/run/run_files.h"
+
+#include <algorithm>
+
+#include "braid/base/error.h"
+#include "braid/io/checkpoint/checkpoint.h"
+#include "braid/io/file/directory_lock.h"
+#include "braid/train/job/job_file.h"
+
+namespace braid::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Cuts before the files are opened.
+fs::path cut(const fs::path& out, int64_t step) {
+  int64_t kept = step > 0 ? step : -1;
+  if (fs::exists(metrics_path(out))) {
+    io::MetricsFile::cut_back(metrics_path(out), kept);
+  }
+  io::EventFile::cut_back(out, kept);
+  return out;
+}
+
+// Temporary files of a process that was killed do not count.
+bool is_unused(const fs::path& out) {
+  std::error_code error;
+  fs::directory_iterator entries(out, error);
+  if (error) io::fail_file("out", "cannot read", out, error.value());
+  return std::ranges::all_of(entries, [](const fs::directory_entry& entry) {
+    return io::is_temporary_name(entry.path());
+  });
+}
+
+void create_folder(const fs::path& out) {
+  std::error_code error;
+  fs::create_directories(out, error);
+  if (error) {
+    io::fail_file("out", "cannot create directory", out, error.value());
+  }
+}
+
+}  // namespace
+
+fs::path config_path(const fs::path& out) { return out / "config.yaml"; }
+
+fs::path metrics_path(const fs::path& out) { return out / "metrics.jsonl"; }
+
+fs::path log_path(const fs::path& out) { return out / "log.txt"; }
+
+fs::path checkpoints_path(const fs::path& out) { return out / "checkpoints"; }
+
+bool holds_run(const fs::path& out) {
+  std::error_code ignored;  // opening it tells what is wrong
+  return fs::exists(config_path(out), ignored);
+}
+
+bool holds_unsaved_run(const fs::path& out) {
+  return holds_run(out) && !io::holds_checkpoints(checkpoints_path(out));
+}
+
+void clear_unsaved_run(const fs::path& out) {
+  cut(out, 0);
+  std::error_code ignored;  // what stays is written anew, or is in nobody's way
+  io::remove_litter(checkpoints_path(out));
+  fs::remove(checkpoints_path(out), ignored);
+  fs::remove(metrics_path(out), ignored);
+  fs::remove(config_path(out), ignored);
+}
+
+void check_free(const fs::path& out) {
+  auto lock = io::DirectoryLock::take_if_exists(out);
+  if (holds_unsaved_run(out)) return;
+  if (holds_run(out)) {
+    fail_usage(
+        "[out] '{}' holds a run\n"
+        "HINT: 'braid resume {}' goes on with it; else choose another --out",
+        out.string(), out.string());
+  }
+  if (!lock || is_unused(out)) return;
+  fail_usage(
+      "[out] '{}' is not empty\n"
+      "HINT: choose another --out; nothing there was touched",
+      out.string());
+}
+
+void create_run(const fs::path& out, const JobConfig& config) {
+  check_free(out);
+  std::error_code ignored;
+  bool is_new = !fs::exists(out, ignored);
+  create_folder(out);
+  io::DirectoryLock lock(out);
+  if (holds_run(out)) clear_unsaved_run(out);
+  try {
+    write_job(config_path(out), config);
+  } catch (...) {
+    if (is_new) fs::remove(out, ignored);
+    throw;
+  }
+}
+
+RunFiles::RunFiles(const fs::path& out, const CheckpointConfig& config,
+                   int64_t step, io::Trace* trace)
+    : log_(log_path(cut(out, step))),
+      metrics_(metrics_path(out)),
+      events_(out, step + 1),
+      checkpoints_(checkpoints_path(out), config.keep, trace) {}
+
+void RunFiles::add(const io::MetricsRow& row) {
+  metrics_.add(row);
+  io::Scalars tagged;
+  for (const auto& [name, value] : row.values) {
+    tagged.emplace_back(row.split + "/" + name, value);
+  }
+  events_.add(row.step, tagged);
+}
+
+void RunFiles::sync() {
+  metrics_.sync();
+  events_.sync();
+}
+
+}  // namespace braid::train

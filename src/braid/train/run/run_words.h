@@ -1,0 +1,50 @@
+// What a run says about itself before its first step, in lines.
+#pragma once
+
+#include <string>
+
+#include "braid/io/run/scalars.h"
+#include "braid/train/array/array.h"
+#include "braid/train/job/job.h"
+#include "braid/train/programs.h"
+#include "braid/train/run/run_record.h"
+
+namespace braid::train {
+
+// "data   20000 samples of glyphs, 2000 to evaluate"
+std::string data_words(const Job& job);
+
+// What a job would rather have otherwise, a line each: an evaluation without
+// data, a batch larger than the data.
+std::vector<std::string> job_warnings(const Job& job);
+
+// "eval   best by accuracy (highest) · averaged weights, raw ones beside", one
+// line at most.
+std::vector<std::string> judge_words(const Job& job);
+
+// "fields x f32 [1, 28, 28], y i64 below 36"
+std::string field_words(const data::Dataset& data);
+
+// "model  1,234 parameters · 3.91 MiB of 4.00 MiB on cpu"
+std::string model_words(const Job& job, Programs& programs);
+
+// "array  8 of 24 jobs at once, all on the same batches"
+std::string array_words(const Array& array, size_t num_jobs);
+
+// "plan   12 segments: 12 keep,resident,device · prefetch 1"
+std::string plan_words(const plan::Plan& plan);
+
+// "memory 2.00 MiB for the values of a step, 1.91 MiB that stay"
+std::string memory_words(const Programs& programs);
+
+// "eval   step 300  loss 0.12  accuracy 0.97", and where averaged weights were
+// evaluated which these are, with the values of the others.
+std::string result_words(const RunRecord& record);
+
+// "peak   3.91 MiB on cpu, 151.2 MiB of the process"
+std::string peak_words(runtime::Backend& backend);
+
+// Elements of all parameters.
+int64_t num_parameters(const runtime::State& state);
+
+}  // namespace braid::train
