@@ -24,11 +24,11 @@ def jobs(tmp_path_factory):
         shutil.copy(ROOT / "examples" / f"{name}.yaml", folder)
     shutil.copy(ROOT / "examples/sonnets.txt", folder)
     (folder / "mixed.yaml").write_text(
-        "model: mlp(hidden=9,dropout=0.2)\n"
-        "data: glyphs(count=103,seed=3)\n"
+        "model: lenet(dropout=0.2)\n"
+        "data: {source: glyphs, count: 103, seed: 3}\n"
         "batch_size: 24\naccumulate: 3\nepochs: 1\nprecision: bf16\non_nan: skip\n"
         "optimizer: {kind: sgd, lr: 0.1, momentum: 0.9, loss_scale: 16}\n"
-        "eval: {data: 'glyphs(count=31,seed=4)'}\n"
+        "eval: {data: {source: glyphs, count: 31, part: test}}\n"
         "members: [{seed: 1}, {seed: 2, schedule: plateau}, {seed: 3, optimizer.lr: 0.2}]\n"
     )
     return folder
