@@ -107,9 +107,15 @@ void add_optimizer(Draft& draft) {
 }
 
 // Debug builds look at every graph that a pass makes.
-void check_parts([[maybe_unused]] const Draft& draft) {
+void check_parts([[maybe_unused]] const Draft& draft,
+                 [[maybe_unused]] const std::string& pass) {
 #ifndef NDEBUG
-  for (const passes::StepGraph& part : draft.parts) verify(part.graph);
+  try {
+    for (const passes::StepGraph& part : draft.parts) verify(part.graph);
+  } catch (const std::exception& error) {
+    fail_defect("[compile] the pass '{}' left a wrong graph: {}", pass,
+                error.what());
+  }
 #endif
 }
 
@@ -204,7 +210,7 @@ BuiltStep build_step(const OpTable& ops, const StepSpec& spec,
     Clock::time_point begin = Clock::now();
     pass.run(draft);
     std::chrono::duration<double> took = Clock::now() - begin;
-    check_parts(draft);
+    check_parts(draft, pass.name);
     if (!observer) continue;
     observer({spec, pass.name, took.count(), [&] { return text_of(draft); }});
   }

@@ -123,7 +123,7 @@ std::byte* Executor::address(int32_t allocation) const {
       return state_.host(slots_[static_cast<size_t>(a.slot)]);
     case Space::kDiskSlot: break;
   }
-  fail_world("[executor] nothing lies in the space '{}' here",
+  fail_defect("[executor] nothing lies in the space '{}' here",
              plan::facts(a.space).name);
 }
 
@@ -251,7 +251,7 @@ void Executor::play_instruction(const Instruction& i) {
     case Opcode::kDiskRead:
     case Opcode::kDiskWrite: break;
   }
-  fail_world("[executor] this device has no '{}'", opcode_name(i.opcode));
+  fail_defect("[executor] this device has no '{}'", opcode_name(i.opcode));
 }
 
 void Executor::run_on_host(int32_t number, const Issue& issue) {

@@ -16,10 +16,10 @@ namespace {
 // Of its nodes, that members which differ have in common at least.
 constexpr double kLeastCommon = 0.5;
 
-// "[data] text\nHINT: hint" -> "[data] text (job 'a')\nHINT: hint"
-std::string with_job(std::string error, const std::string& name) {
-  size_t end = std::min(error.find("\nHINT: "), error.size());
-  return error.insert(end, fmt::format(" (job '{}')", name));
+ErrorParts with_job(const std::exception& error, const std::string& name) {
+  ErrorParts parts = parts_of(error);
+  parts.text += fmt::format(" (job '{}')", name);
+  return parts;
 }
 
 class Planner {
@@ -60,9 +60,9 @@ class Planner {
     try {
       return make();
     } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(with_job(error.what(), named.name));
+      throw UsageError(with_job(error, named.name));
     } catch (const std::runtime_error& error) {
-      throw std::runtime_error(with_job(error.what(), named.name));
+      throw WorldError(with_job(error, named.name));
     }
   }
 

@@ -34,11 +34,12 @@ compile::StepSpec for_rest(int64_t rows, std::string_view way_out,
   try {
     return build();
   } catch (const std::exception& error) {
-    std::string_view what = error.what();
-    fail_usage(
-        "{}\nHINT: the last batch of an epoch has {} rows; {}, or export with "
-        "a dynamic batch",
-        what.substr(0, what.find("\nHINT: ")), rows, way_out);
+    ErrorParts parts = parts_of(error);
+    parts.hint = fmt::format(
+        "the last batch of an epoch has {} rows; {}, or export with a dynamic "
+        "batch",
+        rows, way_out);
+    throw UsageError(std::move(parts));
   }
 }
 
