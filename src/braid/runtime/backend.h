@@ -41,6 +41,9 @@ class Backend {
   virtual int64_t measure_workspace(const Graph& graph, const Node& node,
                                     int threads) = 0;
 
+  // Called before each call that several threads of the host share.
+  virtual void before_threads() {}
+
   // Streams. Events are numbers below num_events; each pass begins with all
   // of them open. `after` is an event or kNone. Errors of other threads are
   // thrown by the next wait.

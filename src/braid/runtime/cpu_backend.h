@@ -8,6 +8,7 @@
 
 #include "braid/runtime/backend.h"
 #include "braid/runtime/stream.h"
+#include "braid/runtime/waits.h"
 
 namespace braid::runtime {
 
@@ -35,6 +36,7 @@ class CpuBackend : public Backend {
   Run prepare_host(const Call& call) override { return prepare(call); }
   int64_t measure_workspace(const Graph& graph, const Node& node,
                             int threads) override;
+  void before_threads() override { waits_.look(); }
   void begin_pass(int32_t num_events) override;
   void fetch(std::byte* device, const std::byte* host, int64_t bytes,
              int32_t event, int32_t after) override;
@@ -52,6 +54,7 @@ class CpuBackend : public Backend {
   const KernelTable& kernels_;
   CpuOptions options_;
   std::map<std::string, int64_t> measured_;  // workspace by signature
+  Waits waits_;
   Events events_;
   Stream h2d_{events_}, d2h_{events_}, updates_{events_};
 };

@@ -190,6 +190,7 @@ void Executor::step(const Feed& feed) {
 // The loop: what the Simulator walks through with a clock.
 void Executor::play(int32_t begin, int32_t end) {
   backend_.begin_pass(program_.num_events);
+  CallSettings settings;
   present_threads_ = 0;  // others may have set them meanwhile
   for (int32_t at = begin; at < end; ++at) {
     const Instruction& i = program_.instructions[static_cast<size_t>(at)];
@@ -200,6 +201,7 @@ void Executor::play(int32_t begin, int32_t end) {
         if (tap_) call_taps(i.call);
         backend_.host_run(
             [&call] {
+              CallSettings for_update;
               set_call_threads(call.threads);
               call.run();
             },
@@ -229,6 +231,7 @@ void Executor::run_call(int32_t number) {
   if (call.threads != present_threads_) {
     set_call_threads(present_threads_ = call.threads);
   }
+  if (call.threads > 1) backend_.before_threads();
   if (tap_) call_taps(number);
   if (!seconds_) return call.run();
   auto start = std::chrono::steady_clock::now();
