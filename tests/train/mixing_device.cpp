@@ -13,8 +13,7 @@ namespace braid::runtime {
 // There is no libtorch here to tell.
 void set_call_threads(int) {}
 class LibtorchFlags {};
-CallSettings::CallSettings()
-    : outer_(nullptr), threads_(1), mkl_threads_(1), may_mkl_choose_(false) {}
+CallSettings::CallSettings() : outer_(nullptr), threads_(1) {}
 CallSettings::~CallSettings() = default;
 struct ShortWaits::Team {};
 ShortWaits::ShortWaits() = default;

@@ -70,14 +70,19 @@ class CallSettings {
   CallSettings(const CallSettings&) = delete;
   CallSettings& operator=(const CallSettings&) = delete;
 
-  // Kernels of libtorch call this first: its switches are set with the first
-  // of them, and not at all in passes that have none.
+  // Kernels of libtorch, or of its BLAS alone, call this first: the switches
+  // are set with the first of them, and not at all in passes that have none.
   static void before_libtorch(bool on_cuda);
+  static void before_blas();
 
  private:
+  friend void set_call_threads(int threads);
+
   CallSettings* outer_;
-  int threads_, mkl_threads_;
-  bool may_mkl_choose_;
+  int threads_;
+  int mkl_threads_ = 0;
+  bool is_mkl_set_ = false;
+  bool may_mkl_choose_ = false;
   std::unique_ptr<LibtorchFlags> flags_;
 };
 

@@ -42,27 +42,31 @@ int call_threads() { return at::get_num_threads(); }
 void set_call_threads(int threads) {
   // The first question of a thread sets the number that libtorch wants.
   if (at::get_num_threads() != threads) omp_set_num_threads(threads);
-  set_mkl_threads(threads);
+  if (!present || present->is_mkl_set_) set_mkl_threads(threads);
 }
 
-CallSettings::CallSettings()
-    : outer_(present),
-      threads_(call_threads()),
-      mkl_threads_(set_mkl_threads(threads_)),
-      may_mkl_choose_(may_mkl_choose()) {
-  if (may_mkl_choose_) MKL_Set_Dynamic(0);
+CallSettings::CallSettings() : outer_(present), threads_(call_threads()) {
   present = this;
 }
 
 CallSettings::~CallSettings() {
   present = outer_;
-  if (may_mkl_choose_) MKL_Set_Dynamic(1);
-  set_mkl_threads(mkl_threads_);
   omp_set_num_threads(threads_);
+  if (is_mkl_set_) set_mkl_threads(mkl_threads_);
+  if (may_mkl_choose_) MKL_Set_Dynamic(1);
+}
+
+void CallSettings::before_blas() {
+  if (!present || present->is_mkl_set_) return;
+  present->is_mkl_set_ = true;
+  present->mkl_threads_ = set_mkl_threads(call_threads());
+  present->may_mkl_choose_ = may_mkl_choose();
+  if (present->may_mkl_choose_) MKL_Set_Dynamic(0);
 }
 
 void CallSettings::before_libtorch(bool on_cuda) {
   if (!present || present->flags_) return;
+  before_blas();
   present->flags_ = std::make_unique<LibtorchFlags>(on_cuda);
 }
 

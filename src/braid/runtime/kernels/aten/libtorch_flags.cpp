@@ -93,17 +93,18 @@ void LibtorchFlags::set_matmul_on_cuda() {
                                   onednn);
   });
   context().setAllowTF32CuBLAS(false);
+  // It may still be inherited from a switch for all of CUDA, or of libtorch.
+  set_precision(Float32Backend::CUDA, Float32Op::MATMUL);
 }
 
 void LibtorchFlags::set_cudnn() {
   auto older = agreed([] { return context().allowTF32CuDNN(); });
-  if (!older) {
-    set_precision(Float32Backend::CUDA, Float32Op::CONV);
-    set_precision(Float32Backend::CUDA, Float32Op::RNN);
-  } else if (*older) {
+  if (older && *older) {
     undo_.push_back([] { context().setAllowTF32CuDNN(true); });
     context().setAllowTF32CuDNN(false);
   }
+  set_precision(Float32Backend::CUDA, Float32Op::CONV);
+  set_precision(Float32Backend::CUDA, Float32Op::RNN);
 }
 
 }  // namespace braid::runtime
