@@ -22,8 +22,7 @@ class Guest {
   Guest(const std::string& model, const std::string& device, int threads,
         int64_t seed)
       : machine_(runtime::this_machine()),
-        backend_(
-            machine_->open(runtime::device_name(device), runtime::kNoLimit)),
+        backend_(machine_->open(parse_device(device), {.cores = threads})),
         trainer_(machine_->ops(),
                  models::build_model(machine_->ops(), model, DType::kFloat32),
                  *backend_, options(threads)),
