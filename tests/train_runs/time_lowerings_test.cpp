@@ -26,7 +26,7 @@ class TimeLowerings : public testing::Test {
  protected:
   NodeView convolution(int n) const {
     for (const Node& node : model_.nodes()) {
-      if (node.op == "conv2d" && n-- == 0) return {model_, node};
+      if (node.op->name == "conv2d" && n-- == 0) return {model_, node};
     }
     fail_usage("there is no convolution");
   }
@@ -66,7 +66,7 @@ TEST_F(TimeLowerings, AreWhatAProgramGoesBy) {
         ops_, {.forward = model_, .optimizer = passes::make_optimizer("sgd")},
         options);
     for (const Node& node : step.graph.nodes()) {
-      if (node.op != "conv2d") continue;
+      if (node.op->name != "conv2d") continue;
       EXPECT_EQ(node.attrs.has("members"), wanted == Lowering::kMember);
     }
   }

@@ -96,7 +96,7 @@ int32_t Compiler::evict(int32_t source, int32_t target, size_t stage) {
 
 void Compiler::run_node(NodeId id) {
   const Node& node = graph_.node(id);
-  if (node.op == "read" || ops_.at(node.op).view ||
+  if (node.is(OpKind::kRead) || node.op->view ||
       is_assigned_in_place(graph_, buffers_, node)) {
     return;
   }
@@ -187,7 +187,7 @@ void Compiler::close_stage(size_t p) {
   }
   for (NodeId id = stage.begin; id < stage.end; ++id) {
     const Node& node = graph_.node(id);
-    if (!ops_.at(node.op).writes_slot || is_made_on_host(node.inputs[0])) {
+    if (!node.op->writes_slot || is_made_on_host(node.inputs[0])) {
       continue;
     }
     auto fetched = fetched_slot_.find({node.slot, p});
@@ -226,14 +226,18 @@ void Compiler::finish() {
   for (Allocation& a : program_.allocations) {
     if (a.begin == kNone) a.begin = a.end = 0;
   }
+  std::multimap<ValueId, SlotId> parameter_of;  // by gradient
+  for (auto [slot, value] : gradients_) parameter_of.emplace(value, slot);
   for (size_t i = 0; i < program_.calls.size(); ++i) {
     const Call& call = program_.calls[i];
     const Node& node = graph_.node(call.node);
     // The first node that reads a gradient for its update.
-    bool clips = node.op == "clip_value";
-    if (!clips && !ops_.at(node.op).updates) continue;
-    for (auto [slot, value] : gradients_) {
-      if (node.inputs[clips ? 0 : 1] != value) continue;
+    bool clips = node.is(OpKind::kClipValue);
+    if (!clips && !node.op->updates) continue;
+    auto [first, last_of] =
+        parameter_of.equal_range(node.inputs[clips ? 0 : 1]);
+    for (auto at = first; at != last_of; ++at) {
+      auto [value, slot] = *at;
       program_.gradients.push_back({slot, value,
                                     device_place(buffers_.of(value), call.node),
                                     static_cast<int32_t>(i)});

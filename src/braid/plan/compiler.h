@@ -32,8 +32,7 @@ class Compiler {
  public:
   Compiler(const OpTable& ops, passes::StepGraph step, const Plan& plan,
            const WorkspaceRule& workspace)
-      : ops_(ops),
-        plan_(plan),
+      : plan_(plan),
         workspace_(workspace),
         gradients_(std::move(step.gradients)),
         program_(std::move(step.graph)),
@@ -75,7 +74,7 @@ class Compiler {
     return plan_.segments[static_cast<size_t>(segment)];
   }
   bool runs_on_host(const Node& node) const {
-    const Op& op = ops_.at(node.op);
+    const Op& op = *node.op;
     return (op.updates || op.follows_update) &&
            decision(node.segment).update == Update::kHost;
   }
@@ -111,7 +110,6 @@ class Compiler {
     return program_.allocations[static_cast<size_t>(id)];
   }
 
-  const OpTable& ops_;
   const Plan& plan_;
   const WorkspaceRule& workspace_;
   std::map<SlotId, ValueId> gradients_;

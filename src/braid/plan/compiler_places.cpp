@@ -11,7 +11,7 @@ void Compiler::find_stages() {
     const Node& node = graph_.node(id);
     bool fresh =
         stages_.empty() || stages_.back().phase != node.phase ||
-        (stages_.back().segment != node.segment && node.op != "assign");
+        (stages_.back().segment != node.segment && !node.is(OpKind::kAssign));
     if (fresh) stages_.push_back({node.phase, node.segment, id, id});
     stages_.back().end = id + 1;
     stage_of_node_[static_cast<size_t>(id)] = stages_.size() - 1;
@@ -32,7 +32,7 @@ void Compiler::find_slot_owners() {
     if (node.slot == kNone) continue;
     int32_t& owner = slot_owner_[static_cast<size_t>(node.slot)];
     if (owner == kNone) owner = node.segment;
-    if (node.op == "assign") owner = node.segment;
+    if (node.is(OpKind::kAssign)) owner = node.segment;
   }
 }
 

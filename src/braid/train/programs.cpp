@@ -59,7 +59,7 @@ void check_forward(const Graph& forward) {
         "[model] node '{}' belongs to the {} part\n"
         "HINT: give the forward graph alone; the rest of the step is made "
         "from it",
-        node.op, phase_name(node.phase));
+        node.op->name, phase_name(node.phase));
   }
   ValueId loss = forward.find_output("loss");
   if (loss == kNone) {
@@ -108,7 +108,7 @@ void check_same(const Slot& a, const Slot& b) {
 
 bool writes(const plan::Program& program, SlotId slot) {
   return std::ranges::any_of(program.graph.nodes(), [&](const Node& node) {
-    return node.slot == slot && node.op != "read";
+    return node.slot == slot && !node.is(OpKind::kRead);
   });
 }
 

@@ -98,7 +98,7 @@ int64_t count(const Graph& graph, const std::string& op) {
 std::vector<std::string> assigned(const Graph& graph) {
   std::vector<std::string> names;
   for (const Node& node : graph.nodes()) {
-    if (node.op == "assign") names.push_back(graph.slot(node.slot).name);
+    if (node.op->name == "assign") names.push_back(graph.slot(node.slot).name);
   }
   std::ranges::sort(names);
   return names;
@@ -108,10 +108,10 @@ std::vector<std::string> assigned(const Graph& graph) {
 std::string producer_of_loss(const Graph& graph) {
   const Node* node =
       &graph.node(graph.value(graph.find_output("loss")).producer);
-  while (node->op == "reshape" || node->op == "copy") {
+  while (node->op->name == "reshape" || node->op->name == "copy") {
     node = &graph.node(graph.value(node->inputs[0]).producer);
   }
-  return node->op;
+  return node->op->name;
 }
 
 std::vector<float> content(const Imported& imported, const std::string& name) {

@@ -198,7 +198,7 @@ std::vector<SegmentRow> segment_rows(const OpTable& ops, const Graph& graph,
   for (const Node& node : graph.nodes()) {
     SegmentRow* r = row(node);
     if (!r || node.phase == Phase::kUpdate) continue;
-    if (node.op == "read") {
+    if (node.is(OpKind::kRead)) {
       const Slot& slot = graph.slot(node.slot);
       bool fresh =
           slot.role == Role::kParameter && seen.insert(node.slot).second;
@@ -266,10 +266,10 @@ class ZeroFeed {
 };
 
 // Ops that an array runs once per member.
-void print_loops(const OpTable& ops, const Graph& forward) {
+void print_loops(const Graph& forward) {
   std::set<std::string> loops;
   for (const Node& node : forward.nodes()) {
-    if (ops.at(node.op).trait == "loop") loops.insert(node.op);
+    if (node.op->array_rule == ArrayRule::kLoop) loops.insert(node.op->name);
   }
   std::string list = loops.empty() ? "none" : "";
   for (const std::string& op : loops) list += (list.empty() ? "" : ", ") + op;
@@ -379,7 +379,7 @@ void print_summary(const OpTable& ops, const train::LoadedModel& model,
   print_peak(with_sgd, "sgd");
   print_peak(with_adamw, "adamw");
   if (o.copies > 0) print_array(ops, forward, o.copies, all_threads());
-  print_loops(ops, forward);
+  print_loops(forward);
   print_foreign(ops, model, backend);
 }
 

@@ -24,7 +24,7 @@ struct Kind {
 
 bool is_normed(const Graph& graph, ValueId value) {
   return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
-    return (node.op == "batch_norm" || node.op == "group_norm") &&
+    return (node.is(OpKind::kBatchNorm) || node.is(OpKind::kGroupNorm)) &&
            node.inputs[0] == value;
   });
 }

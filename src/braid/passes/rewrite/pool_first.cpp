@@ -9,14 +9,6 @@
 namespace braid::passes {
 namespace {
 
-// Gives the greatest of some elements, and its place. `max` is that of a
-// dimension.
-bool is_pooling(const Node& node) {
-  constexpr std::string_view kOps[] = {"max", "max_pool1d", "max_pool2d",
-                                       "max_pool3d"};
-  return std::ranges::find(kOps, node.op) != std::end(kOps);
-}
-
 class PoolFirst {
  public:
   explicit PoolFirst(const Graph& graph)
@@ -45,9 +37,9 @@ class PoolFirst {
 
   void find_pairs() {
     for (const Node& pool : graph_.nodes()) {
-      if (!is_pooling(pool) || uses(pool.outputs[1]) > 0) continue;
+      if (!pool.is(OpKind::kMaxPool) || uses(pool.outputs[1]) > 0) continue;
       NodeId before = graph_.value(pool.inputs[0]).producer;
-      if (before == kNone || graph_.node(before).op != "relu") continue;
+      if (before == kNone || !graph_.node(before).is(OpKind::kRelu)) continue;
       if (uses(pool.inputs[0]) > 1) continue;
       relu_of_[&pool] = &graph_.node(before);
       moved_.insert(&graph_.node(before));

@@ -59,7 +59,7 @@ class UpdateBuilder {
     add_groups();
     if (optimizer_.plateau) add_plateau();
     std::string update_slot = scoped(kUpdateSlot, optimizer_.scope);
-    Var updates = counter(update_slot);
+    Var updates = counter(update_slot, SlotUse::kUpdateCount);
     SlotId mask = graph_.find_slot(kActiveSlot);
     if (mask != kNone) active_ = read(graph_, mask);
     if (optimizer_.scales_loss) unscale();
@@ -86,17 +86,19 @@ class UpdateBuilder {
   }
 
   void advance(const std::string& name) {
-    Var steps = counter(name);
+    Var steps = counter(name, SlotUse::kStep);
     assign(graph_.find_slot(name), apply("advance", {steps, active_}));
   }
 
   // The slot may be the model's already.
-  SlotId number_slot(std::string name, double value, Role role = Role::kHyper) {
+  SlotId number_slot(std::string name, double value, Role role = Role::kHyper,
+                     SlotUse use = SlotUse::kGeneral) {
     SlotId known = graph_.find_slot(name);
     if (known != kNone) return known;
     return graph_.add_slot({.name = std::move(name),
                             .dtype = DType::kFloat64,
                             .role = role,
+                            .use = use,
                             .init = Init::constant(value),
                             .members = members_});
   }
@@ -108,7 +110,7 @@ class UpdateBuilder {
         number_slot(scoped(hyper_slot(name), optimizer_.scope), value);
     if (optimizer_.scheduled && is_rate(name)) {
       slot = number_slot(scoped(schedule_slot(name), optimizer_.scope), value,
-                         Role::kCounter);
+                         Role::kCounter, SlotUse::kScheduledRate);
     }
     hyper_[name] = read(graph_, slot);
   }
@@ -118,11 +120,12 @@ class UpdateBuilder {
                      .dtype = DType::kFloat64,
                      .shape = {kPlateauNumbers},
                      .role = Role::kCounter,
+                     .use = SlotUse::kPlateau,
                      .members = members_});
   }
 
   // The counter, made when the model did not need it before.
-  Var counter(const std::string& name) {
+  Var counter(const std::string& name, SlotUse use) {
     SlotId id = graph_.find_slot(name);
     if (id == kNone) {
       id = graph_.add_slot({.name = name,
@@ -130,14 +133,16 @@ class UpdateBuilder {
                             .role = Role::kCounter,
                             .members = members_});
     }
+    graph_.slot(id).use = use;
     graph_.slot(id).owners.clear();  // all members count now
     return read(graph_, id);
   }
 
-  SlotId state(const std::string& name, SlotId parameter) {
+  SlotId state(const std::string& name, SlotId parameter,
+               SlotUse use = SlotUse::kGeneral) {
     const Slot& of = graph_.slot(parameter);
     return graph_.add_slot(
-        of.beside(state_slot(name, of.own_name()), Role::kOptimizer));
+        of.beside(state_slot(name, of.own_name()), Role::kOptimizer, use));
   }
 
   Attrs member_attrs(SlotId parameter) const {
@@ -279,7 +284,7 @@ class UpdateBuilder {
   }
 
   void average(SlotId parameter, Var next, Var updates) {
-    SlotId slot = state("ema", parameter);
+    SlotId slot = state("ema", parameter, SlotUse::kAverage);
     auto mine = [&](Var all) { return for_parameter(all, parameter); };
     assign(slot, apply("ema_update",
                        {read(graph_, slot), next, mine(updates),

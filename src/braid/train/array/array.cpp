@@ -9,7 +9,7 @@
 namespace braid::train {
 
 bool is_of_member(const Slot& slot) {
-  return is_saved(slot) && slot.name != passes::kActiveSlot;
+  return is_saved(slot) && slot.use != SlotUse::kActiveMask;
 }
 
 Array::Array(std::vector<const Job*> kinds, runtime::Backend& backend,
