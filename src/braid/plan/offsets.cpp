@@ -1,140 +1,116 @@
 // Best fit, largest first. To look at all neighbours of each allocation would
-// take quadratic time: activations live side by side for half of a step. So
-// trees over time answer two questions first: where the neighbours end, and how
-// many bytes of them are alive at the fullest moment. When nothing is left
-// between those two, there is no gap and the place is the end.
+// take quadratic time: activations live side by side for half of a step. But
+// most of them also lie side by side. So a tree over time keeps the bytes that
+// are taken as ranges in which neighbours have become one, and what stands in
+// the way of an allocation is a few ranges of a few nodes of the tree.
 #include "braid/plan/offsets.h"
 
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <limits>
+#include <iterator>
+#include <map>
 
 #include "braid/base/bytes.h"
 
 namespace braid::plan {
 namespace {
 
-struct Span {
-  size_t first, last;
+// Moments or bytes; `end` is behind the last one.
+struct Range {
+  int64_t begin, end;
 };
 
-struct Greater {
-  int64_t operator()(int64_t a, int64_t b) const { return std::max(a, b); }
-};
+bool is_apart(Range a, Range b) { return a.end <= b.begin || b.end <= a.begin; }
 
-// Numbers from 0, one per moment. Join says how a number takes in another.
-template <class Join>
-class Moments {
+bool holds(Range whole, Range part) {
+  return whole.begin <= part.begin && part.end <= whole.end;
+}
+
+// Ranges of bytes of which no two touch.
+class Ranges {
  public:
-  explicit Moments(size_t count)
-      : all_{0, std::bit_ceil(std::max<size_t>(count, 1)) - 1},
-        most_(2 * (all_.last + 1), 0),
-        marks_(most_.size(), 0) {}
+  void add(Range range) {
+    auto next = ends_.upper_bound(range.begin);
+    if (next != ends_.begin() && std::prev(next)->second >= range.begin) --next;
+    while (next != ends_.end() && next->first <= range.end) {
+      range.begin = std::min(range.begin, next->first);
+      range.end = std::max(range.end, next->second);
+      next = ends_.erase(next);
+    }
+    ends_.emplace_hint(next, range.begin, range.end);
+  }
 
-  // All numbers of the span take in `value`.
-  void join(Span span, int64_t value) { join(1, all_, span, value); }
-
-  // The greatest number of the span.
-  int64_t most(Span span) const { return most(1, all_, span); }
+  void append_to(std::vector<Range>& list) const {
+    for (auto [begin, end] : ends_) list.push_back({begin, end});
+  }
 
  private:
-  static bool is_apart(Span a, Span b) {
-    return a.last < b.first || b.last < a.first;
-  }
-  static bool holds(Span whole, Span part) {
-    return whole.first <= part.first && part.last <= whole.last;
-  }
-  static size_t middle(Span span) { return (span.first + span.last) / 2; }
-
-  void join(size_t node, Span of, Span span, int64_t value) {
-    if (is_apart(of, span)) return;
-    if (holds(span, of)) {
-      most_[node] = Join()(most_[node], value);
-      marks_[node] = Join()(marks_[node], value);
-      return;
-    }
-    join(2 * node, {of.first, middle(of)}, span, value);
-    join(2 * node + 1, {middle(of) + 1, of.last}, span, value);
-    most_[node] =
-        Join()(std::max(most_[2 * node], most_[2 * node + 1]), marks_[node]);
-  }
-
-  int64_t most(size_t node, Span of, Span span) const {
-    if (is_apart(of, span)) return 0;
-    if (holds(span, of)) return most_[node];
-    int64_t left = most(2 * node, {of.first, middle(of)}, span);
-    int64_t right = most(2 * node + 1, {middle(of) + 1, of.last}, span);
-    return Join()(std::max(left, right), marks_[node]);
-  }
-
-  Span all_;
-  std::vector<int64_t> most_;   // in the span of a node of the tree
-  std::vector<int64_t> marks_;  // taken in by all of its span
+  std::map<int64_t, int64_t> ends_;  // by begin
 };
 
-// Allocations that have a place, by the time that they are alive.
-class Placed {
+// Which bytes are taken when.
+class Occupied {
  public:
-  explicit Placed(std::vector<const Allocation*> all) : by_begin_(all) {
-    std::ranges::stable_sort(by_begin_, {}, &Allocation::begin);
-    size_ = std::bit_ceil(std::max<size_t>(all.size(), 1));
-    ends_.assign(2 * size_, kNone);
-  }
+  explicit Occupied(int64_t moments)
+      : moments_{0, static_cast<int64_t>(
+                        std::bit_ceil(static_cast<uint64_t>(moments)))},
+        throughout_(static_cast<size_t>(2 * moments_.end)),
+        ever_(static_cast<size_t>(2 * moments_.end)) {}
 
-  void add(const Allocation& a) {
-    auto at =
-        std::ranges::lower_bound(by_begin_, a.begin, {}, &Allocation::begin);
-    while (*at != &a) ++at;
-    auto node = size_ + static_cast<size_t>(at - by_begin_.begin());
-    for (; node > 0; node /= 2) ends_[node] = std::max(ends_[node], a.end);
-  }
+  void take(Range time, Range bytes) { take(1, moments_, time, bytes); }
 
-  // Those that are alive together with `a`, by offset.
-  const std::vector<const Allocation*>& neighbours(const Allocation& a) {
-    auto end =
-        std::ranges::upper_bound(by_begin_, a.end, {}, &Allocation::begin);
+  // All bytes that are taken at some moment of `time`, by begin; ranges may
+  // overlap.
+  const std::vector<Range>& taken(Range time) {
     found_.clear();
-    find(1, size_, a.begin, static_cast<size_t>(end - by_begin_.begin()));
-    std::ranges::sort(found_, {}, &Allocation::offset);
+    find(1, moments_, time);
+    std::ranges::sort(found_, {}, &Range::begin);
     return found_;
   }
 
  private:
-  // Among the first `count`, those that end at `from` or later. The node of
-  // the tree holds `width` of them.
-  void find(size_t node, size_t width, int32_t from, size_t count) {
-    size_t first = node * width - size_;
-    if (ends_[node] < from || first >= count) return;
-    if (width == 1) {
-      found_.push_back(by_begin_[first]);
-      return;
-    }
-    find(2 * node, width / 2, from, count);
-    find(2 * node + 1, width / 2, from, count);
+  static Range first_half(Range of) { return {of.begin, middle(of)}; }
+  static Range second_half(Range of) { return {middle(of), of.end}; }
+  static int64_t middle(Range of) { return (of.begin + of.end) / 2; }
+
+  // `node` stands for the moments `of`.
+  void take(size_t node, Range of, Range time, Range bytes) {
+    if (is_apart(of, time)) return;
+    ever_[node].add(bytes);
+    if (holds(time, of)) return throughout_[node].add(bytes);
+    take(2 * node, first_half(of), time, bytes);
+    take(2 * node + 1, second_half(of), time, bytes);
   }
 
-  std::vector<const Allocation*> by_begin_;
-  size_t size_ = 0;            // leaves of the tree
-  std::vector<int32_t> ends_;  // the latest of each node; kNone: none placed
-  std::vector<const Allocation*> found_;
+  void find(size_t node, Range of, Range time) {
+    if (is_apart(of, time)) return;
+    if (holds(time, of)) return ever_[node].append_to(found_);
+    throughout_[node].append_to(found_);
+    find(2 * node, first_half(of), time);
+    find(2 * node + 1, second_half(of), time);
+  }
+
+  Range moments_;
+  // By node of the tree: what was taken for all of its moments, but not for
+  // all of those of the node above; what was taken for any of them, but not
+  // for all of those of a node above.
+  std::vector<Ranges> throughout_, ever_;
+  std::vector<Range> found_;
 };
 
-int64_t room_for(const Allocation& a) { return align_up(a.bytes, kAlignment); }
-
-// The smallest gap between placed neighbours that holds `bytes`, else the end.
-int64_t best_gap(const std::vector<const Allocation*>& neighbours,
-                 int64_t bytes) {
+// The smallest gap that holds `bytes`, else the end.
+int64_t best_gap(const std::vector<Range>& taken, int64_t bytes) {
   int64_t end = 0;
   int64_t best = -1;
-  int64_t best_room = std::numeric_limits<int64_t>::max();
-  for (const Allocation* n : neighbours) {  // sorted by offset
-    int64_t room = n->offset - end;
-    if (room >= bytes && room < best_room) {
+  int64_t best_room = 0;
+  for (const Range& range : taken) {
+    int64_t room = range.begin - end;
+    if (room >= bytes && (best < 0 || room < best_room)) {
       best = end;
       best_room = room;
     }
-    end = std::max(end, n->offset + room_for(*n));
+    end = std::max(end, range.end);
   }
   return best >= 0 ? best : end;
 }
@@ -151,20 +127,13 @@ int64_t place_allocations(std::vector<Allocation>& allocations, Space space) {
     if (a.bytes > 0) order.push_back(&a);
   }
   std::ranges::stable_sort(order, std::greater<>(), &Allocation::bytes);
-  auto count = static_cast<size_t>(last) + 1;
-  Moments<std::plus<int64_t>> alive(count);
-  Moments<Greater> ends(count);
-  Placed placed({order.begin(), order.end()});
+  Occupied occupied(int64_t{last} + 1);
   int64_t arena = 0;
   for (Allocation* a : order) {
-    int64_t bytes = room_for(*a);
-    Span span{static_cast<size_t>(a->begin), static_cast<size_t>(a->end)};
-    int64_t end = ends.most(span);
-    bool has_gap = end - alive.most(span) >= bytes;
-    a->offset = has_gap ? best_gap(placed.neighbours(*a), bytes) : end;
-    alive.join(span, bytes);
-    ends.join(span, a->offset + bytes);
-    placed.add(*a);
+    int64_t bytes = align_up(a->bytes, kAlignment);
+    Range time{a->begin, int64_t{a->end} + 1};
+    a->offset = best_gap(occupied.taken(time), bytes);
+    occupied.take(time, {a->offset, a->offset + bytes});
     arena = std::max(arena, a->offset + bytes);
   }
   return arena;

@@ -1,6 +1,5 @@
 #include "braid/passes/rewrite/pool_first.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -12,11 +11,8 @@ namespace {
 class PoolFirst {
  public:
   explicit PoolFirst(const Graph& graph)
-      : graph_(graph), copy_(graph), uses_(graph.values().size(), 0) {
-    for (const Node& node : graph.nodes()) {
-      for (ValueId input : node.inputs) count(input);
-    }
-    for (const Output& output : graph.outputs()) count(output.value);
+      : graph_(graph), copy_(graph), users_(graph) {
+    for (const Output& output : graph.outputs()) results_.insert(output.value);
   }
 
   Graph run() {
@@ -30,10 +26,9 @@ class PoolFirst {
   }
 
  private:
-  void count(ValueId id) {
-    if (id != kNone) ++uses_[static_cast<size_t>(id)];
+  size_t uses(ValueId id) const {
+    return users_.of(id).size() + results_.count(id);
   }
-  int uses(ValueId id) const { return uses_[static_cast<size_t>(id)]; }
 
   void find_pairs() {
     for (const Node& pool : graph_.nodes()) {
@@ -61,7 +56,8 @@ class PoolFirst {
 
   const Graph& graph_;
   GraphCopy copy_;
-  std::vector<int> uses_;                       // by value
+  Users users_;
+  std::set<ValueId> results_;
   std::map<const Node*, const Node*> relu_of_;  // by pooling
   std::set<const Node*> moved_;
 };
