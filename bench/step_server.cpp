@@ -55,10 +55,10 @@ double run_steps(train::Trainer& trainer, int64_t count,
 
 using Names = std::function<std::string(const Graph& graph, const Node& node)>;
 
-std::string op_of(const Graph&, const Node& node) { return node.op; }
+std::string op_of(const Graph&, const Node& node) { return node.op->name; }
 
 std::string call_of(const Graph& graph, const Node& node) {
-  std::string text = node.op + " " + node.path;
+  std::string text = node.op->name + " " + node.path;
   for (ValueId id : node.inputs) {
     if (id != kNone) text += " " + shape_text(graph.value(id).type.shape);
   }

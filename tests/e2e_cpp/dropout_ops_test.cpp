@@ -27,6 +27,7 @@ Var scalar(Graph& graph, const std::string& name, DType dtype, Role role,
                                      .dtype = dtype,
                                      .shape = {},
                                      .role = role,
+                                     .use = use_of_name(name, role),
                                      .init = Init::constant(value)}));
 }
 

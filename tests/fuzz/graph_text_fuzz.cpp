@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@ namespace {
 using braid::Attr;
 using braid::Graph;
 using braid::Node;
+using braid::Op;
+using braid::OpKind;
 using braid::ValueType;
 
 // Takes any op. Outputs are like the first input, or f32[]; an attribute
@@ -22,16 +25,28 @@ class AnyRules : public braid::TypeRules {
  public:
   std::vector<ValueType> infer(const Graph& graph,
                                const Node& node) const override {
-    if (node.op == "assign" || node.op == "accumulate") return {};
+    if (node.op->name == "assign" || node.op->name == "accumulate") return {};
     return std::vector<ValueType>(num_outputs(node), first_type(graph, node));
   }
-  bool is_random(const std::string& op) const override {
-    return op == "dropout";
+  // Ops are made when they are first met.
+  const Op* find(std::string_view name) const override {
+    auto [at, fresh] = ops_.try_emplace(std::string(name));
+    if (fresh) at->second = made(at->first);
+    return &at->second;
   }
+  const Op& at(std::string_view name) const override { return *find(name); }
 
  private:
+  static Op made(const std::string& name) {
+    Op op{.name = name, .random = name == "dropout"};
+    if (name == "read") op.kind = OpKind::kRead;
+    if (name == "assign") op.kind = OpKind::kAssign;
+    if (name == "accumulate") op.kind = OpKind::kAccumulate;
+    return op;
+  }
+
   static ValueType first_type(const Graph& graph, const Node& node) {
-    if (node.op == "read") {
+    if (node.op->name == "read") {
       const braid::Slot& slot = graph.slot(node.slot);
       return {slot.dtype, slot.stored_shape()};
     }
@@ -44,6 +59,8 @@ class AnyRules : public braid::TypeRules {
     const int64_t* count = attr ? std::get_if<int64_t>(attr) : nullptr;
     return count ? static_cast<size_t>(*count & 7) : 1;
   }
+
+  mutable std::map<std::string, Op> ops_;
 };
 
 }  // namespace

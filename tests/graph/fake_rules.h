@@ -19,37 +19,45 @@ inline Slot plain_slot(std::string name, Shape shape) {
 
 class FakeRules : public TypeRules {
  public:
+  const Op* find(std::string_view name) const override {
+    for (const Op& op : ops_) {
+      if (op.name == name) return &op;
+    }
+    return nullptr;
+  }
+
+  const Op& at(std::string_view name) const override {
+    if (const Op* op = find(name)) return *op;
+    fail_usage("[ops] there is no op '{}'", name);
+  }
+
   std::vector<ValueType> infer(const Graph& graph,
                                const Node& node) const override {
-    if (node.op == "read") return {stored_type(graph, node)};
-    if (node.op == "assign" || node.op == "accumulate") {
+    if (node.op->name == "read") return {stored_type(graph, node)};
+    if (node.op->name == "assign" || node.op->name == "accumulate") {
       if (type(graph, node, 0) != stored_type(graph, node)) {
-        fail_usage("[{}] the value does not fit the slot", node.op);
+        fail_usage("[{}] the value does not fit the slot", node.op->name);
       }
       return {};
     }
-    if (node.op == "relu" || node.op == "dropout") {
+    if (node.op->name == "relu" || node.op->name == "dropout") {
       return {type(graph, node, 0)};
     }
-    if (node.op == "add") return {add(graph, node)};
-    if (node.op == "linear") return {linear(graph, node)};
-    if (node.op == "transpose") return {transpose(graph, node)};
-    if (node.op == "zeros")
+    if (node.op->name == "add") return {add(graph, node)};
+    if (node.op->name == "linear") return {linear(graph, node)};
+    if (node.op->name == "transpose") return {transpose(graph, node)};
+    if (node.op->name == "zeros")
       return {{DType::kFloat32, node.attrs.ints("shape")}};
-    if (node.op == "max") return max(graph, node);
-    if (node.op == "print" || node.op == "output") return {};
-    fail_usage("[ops] there is no op '{}'", node.op);
-  }
-
-  bool is_random(const std::string& op) const override {
-    return op == "dropout";
+    if (node.op->name == "max") return max(graph, node);
+    if (node.op->name == "print" || node.op->name == "output") return {};
+    fail_usage("[ops] there is no op '{}'", node.op->name);
   }
 
  private:
   static const ValueType& type(const Graph& graph, const Node& node,
                                size_t index) {
     if (index >= node.inputs.size() || node.inputs[index] == kNone) {
-      fail_usage("[{}] input {} is missing", node.op, index);
+      fail_usage("[{}] input {} is missing", node.op->name, index);
     }
     return graph.value(node.inputs[index]).type;
   }
@@ -91,6 +99,20 @@ class FakeRules : public TypeRules {
     Shape rows(x.shape.begin(), x.shape.end() - 1);
     return {{x.dtype, rows}, {DType::kInt64, rows}};
   }
+
+  std::vector<Op> ops_ = {
+      {.name = "read", .kind = OpKind::kRead},
+      {.name = "assign", .kind = OpKind::kAssign, .writes_slot = true},
+      {.name = "accumulate", .kind = OpKind::kAccumulate, .writes_slot = true},
+      {.name = "relu", .kind = OpKind::kRelu},
+      {.name = "dropout", .kind = OpKind::kDropout, .random = true},
+      {.name = "add"},
+      {.name = "linear"},
+      {.name = "transpose"},
+      {.name = "zeros"},
+      {.name = "max"},
+      {.name = "print"},
+      {.name = "output"}};
 };
 
 }  // namespace braid

@@ -108,6 +108,44 @@ TEST_F(GraphTest, NamesAreUniqueAndFound) {
   EXPECT_THROW(graph_.add_output("y", x_), std::invalid_argument);
 }
 
+TEST_F(GraphTest, NodesPointToTheOpsOfTheirTable) {
+  NodeId node = graph_.add("relu", {x_});
+  EXPECT_EQ(graph_.node(node).op, rules_.find("relu"));
+  EXPECT_TRUE(graph_.node(node).is(OpKind::kRelu));
+  EXPECT_FALSE(graph_.node(node).is(OpKind::kRead));
+}
+
+TEST_F(GraphTest, NodesOfAnotherTableGetTheOpsOfThisOne) {
+  FakeRules others;
+  Graph other(others);
+  ValueId x = other.add_input("x", {DType::kFloat32, {4, 3}});
+  NodeId made = other.add("transpose", {x});
+  NodeId copy = graph_.add_like(other.node(made), {x_});
+  EXPECT_EQ(graph_.node(copy).op, rules_.find("transpose"));
+  NodeId again = graph_.add(*other.node(made).op, {x_});
+  EXPECT_EQ(graph_.node(again).op, rules_.find("transpose"));
+  Op unknown{.name = "nonsense"};
+  EXPECT_THROW(graph_.add(unknown, {x_}), std::invalid_argument);
+}
+
+TEST_F(GraphTest, UsersAreTheNodesThatReadAValue) {
+  using Ids = std::vector<NodeId>;
+  ValueId w = graph_.add_input("w", {DType::kFloat32, {5, 3}});
+  ValueId a = add("relu", {x_});         // node 0
+  ValueId b = add("add", {a, a});        // node 1
+  add("linear", {b, w, kNone});          // node 2
+  ValueId unread = add("add", {x_, b});  // node 3
+  Users users = graph_.users();
+  auto of = [&](ValueId id) {
+    return Ids(users.of(id).begin(), users.of(id).end());
+  };
+  EXPECT_EQ(of(x_), (Ids{0, 3}));
+  EXPECT_EQ(of(w), Ids{2});
+  EXPECT_EQ(of(a), Ids{1});  // which reads it twice
+  EXPECT_EQ(of(b), (Ids{2, 3}));
+  EXPECT_EQ(of(unread), Ids{});
+}
+
 TEST_F(GraphTest, DroppedNodesLeaveTheOtherValuesInPlace) {
   ValueId a = add("relu", {x_});
   ValueId b = add("relu", {x_});
@@ -122,7 +160,7 @@ TEST_F(GraphTest, ReorderedNodesKeepTheirValues) {
   ValueId a = add("relu", {x_});
   ValueId b = add("transpose", {x_});
   graph_.reorder({1, 0});
-  EXPECT_EQ(graph_.node(0).op, "transpose");
+  EXPECT_EQ(graph_.node(0).op->name, "transpose");
   EXPECT_EQ(graph_.value(a).producer, 1);
   EXPECT_EQ(graph_.value(b).producer, 0);
 }

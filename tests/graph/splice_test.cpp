@@ -39,7 +39,7 @@ class SpliceTest : public testing::Test {
   std::vector<const Node*> nodes_of(const std::string& op) const {
     std::vector<const Node*> found;
     for (const Node& node : graph_.nodes()) {
-      if (node.op == op) found.push_back(&node);
+      if (node.op->name == op) found.push_back(&node);
     }
     return found;
   }

@@ -100,7 +100,7 @@ TEST_F(TextTest, ContentsComeBackWholeOrAreRefused) {
 TEST_F(TextTest, NodesComeBackWhole) {
   Graph graph = parse(kSample);
   const Node& linear = graph.node(1);
-  EXPECT_EQ(linear.op, "linear");
+  EXPECT_EQ(linear.op->name, "linear");
   EXPECT_EQ(linear.inputs, (std::vector<ValueId>{0, 2, kNone}));
   EXPECT_EQ(linear.path, "f");
   EXPECT_EQ(linear.attrs, (Attrs{{"eps", 1.0},
@@ -191,7 +191,7 @@ TEST_F(TextTest, OpsMayBeNamedLikeStatements) {
   Graph graph(rules_);
   graph.add("output", {});
   EXPECT_EQ(print_graph(graph), "braid-graph 1\n\"output\"()\n");
-  EXPECT_EQ(again(graph).node(0).op, "output");
+  EXPECT_EQ(again(graph).node(0).op->name, "output");
 }
 
 TEST_F(TextTest, RandomNodesKeepTheirKeyEvenZero) {

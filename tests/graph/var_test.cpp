@@ -69,9 +69,9 @@ TEST_F(VarTest, ReadAndAssignNameTheSlot) {
   Var w = read(graph_, slot);
   assign(slot, w);
   EXPECT_EQ(w.shape(), (Shape{2, 4, 3}));
-  EXPECT_EQ(graph_.node(0).op, "read");
+  EXPECT_EQ(graph_.node(0).op->name, "read");
   EXPECT_EQ(graph_.node(0).slot, slot);
-  EXPECT_EQ(graph_.node(1).op, "assign");
+  EXPECT_EQ(graph_.node(1).op->name, "assign");
   EXPECT_EQ(graph_.node(1).slot, slot);
   EXPECT_EQ(graph_.node(1).inputs, std::vector<ValueId>{w.id});
 }

@@ -11,6 +11,7 @@
 namespace braid {
 namespace {
 
+const Op kNonsense{.name = "nonsense"};
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 
 // Values: 0 x, 1 w, 2 y, 3 relu, 4 max, 5 its index. Nodes: 0 read, 1 linear,
@@ -72,7 +73,7 @@ const Damage kDamages[] = {
      "input 'x' claims to be made by node 2"},
     {"value that no node has",
      [](Graph& g) {
-       g.node(3).op = "relu";
+       g.node(3).op = &g.rules().at("relu");
        g.node(3).outputs = {4};
        g.value(4).type = g.value(3).type;
        g.value(4).strides = g.value(3).strides;
@@ -160,7 +161,7 @@ const Damage kDamages[] = {
        g.node(1).phase = Phase::kBackward;
      },
      "node 1 (linear, path 'fc'): phase backward comes after update"},
-    {"unknown op", [](Graph& g) { g.node(2).op = "nonsense"; },
+    {"unknown op", [](Graph& g) { g.node(2).op = &kNonsense; },
      "node 2 (nonsense, path 'fc'): [ops] there is no op"},
 };
 
@@ -216,11 +217,11 @@ TEST(VerifyTest, TypesFitWhenBytesAndStridesCanBeCounted) {
 }
 
 TEST(VerifyTest, OnlyThreeOpsUseSlots) {
+  FakeRules rules;
   for (const char* op : {"read", "assign", "accumulate"}) {
-    EXPECT_TRUE(uses_slot(op)) << op;
+    EXPECT_TRUE(rules.at(op).uses_slot()) << op;
   }
-  EXPECT_FALSE(uses_slot("reads"));
-  EXPECT_FALSE(uses_slot(""));
+  EXPECT_FALSE(rules.at("relu").uses_slot());
 }
 
 }  // namespace

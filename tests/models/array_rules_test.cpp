@@ -13,7 +13,8 @@ TEST(ArrayRules, NoOperatorOfTheZooLoops) {
   for (const std::string& model : zoo_models()) {
     Graph forward = small_forward(ops, model, {});
     for (const Node& node : forward.nodes()) {
-      EXPECT_NE(ops.at(node.op).trait, "loop") << node.op << " of " << model;
+      EXPECT_NE(node.op->array_rule, ArrayRule::kLoop)
+          << node.op->name << " of " << model;
     }
   }
 }
@@ -99,7 +100,7 @@ TEST(ArrayRules, NoOperatorOfManyModelsLoops) {
     const Op* op = ops.find(name);
     ASSERT_TRUE(op) << name;
     EXPECT_TRUE(op->array) << name;
-    EXPECT_NE(op->trait, "loop") << name;
+    EXPECT_NE(op->array_rule, ArrayRule::kLoop) << name;
   }
 }
 
@@ -107,7 +108,7 @@ TEST(ArrayRules, NoOperatorOfManyModelsLoops) {
 TEST(ArrayRules, OnlyOperatorsOfLibtorchLoop) {
   OpTable ops = standard_ops();
   for (const auto& [name, op] : ops.all()) {
-    EXPECT_EQ(op.trait == "loop", name == "torch_op") << name;
+    EXPECT_EQ(op.array_rule == ArrayRule::kLoop, name == "torch_op") << name;
   }
 }
 

@@ -20,14 +20,14 @@ class EvalFormOfModels : public testing::TestWithParam<std::string> {
 TEST_P(EvalFormOfModels, NothingIsDrawnAndNothingIsWritten) {
   verify(eval_);
   for (const Node& node : eval_.nodes()) {
-    EXPECT_FALSE(ops_.is_random(node.op)) << node.op << " at " << node.path;
-    EXPECT_FALSE(ops_.at(node.op).writes_slot) << node.op;
-    if (node.op != "batch_norm") continue;
+    EXPECT_FALSE(node.op->random) << node.op->name << " at " << node.path;
+    EXPECT_FALSE(node.op->writes_slot) << node.op->name;
+    if (node.op->name != "batch_norm") continue;
     EXPECT_FALSE(node.attrs.flag("training")) << node.path;
     ASSERT_GT(node.inputs.size(), 4u);
     for (size_t i : {3, 4}) {
       const Node& read = eval_.node(eval_.value(node.inputs[i]).producer);
-      EXPECT_EQ(read.op, "read") << node.path;
+      EXPECT_EQ(read.op->name, "read") << node.path;
     }
   }
 }
@@ -65,8 +65,8 @@ TEST(EvalFormCases, SomeOfThemDropAndSomeNormalise) {
   for (const std::string& model : every_model()) {
     Graph graph = models::build_model(ops, model, DType::kFloat32);
     for (const Node& node : graph.nodes()) {
-      drops += ops.is_random(node.op);
-      norms += node.op == "batch_norm";
+      drops += node.op->random;
+      norms += node.op->name == "batch_norm";
     }
   }
   EXPECT_GT(drops, 20);

@@ -260,7 +260,7 @@ TEST(Models, DropoutIsThereWhenAskedAndEachLayerDrawsItsOwn) {
   std::set<uint64_t> keys;
   size_t count = 0;
   for (const Node& node : graph.nodes()) {
-    if (node.op != "dropout") continue;
+    if (node.op->name != "dropout") continue;
     keys.insert(node.rng_key);
     ++count;
   }

@@ -74,7 +74,7 @@ TEST_P(PassesOnModels, DropoutKeysAreThoseOfOneModel) {
   auto keys = [](const Graph& graph) {
     std::set<uint64_t> found;
     for (const Node& node : graph.nodes()) {
-      if (node.op == "dropout") found.insert(node.rng_key);
+      if (node.op->name == "dropout") found.insert(node.rng_key);
     }
     return found;
   };
@@ -98,7 +98,8 @@ TEST_P(PassesOnModels, NodesKeepTheirSegments) {
 
 TEST_P(PassesOnModels, LayoutLeavesNoReshape) {
   passes::StepGraph step = small_step(ops_, model(), options());
-  for (const Node& node : step.graph.nodes()) EXPECT_NE(node.op, "reshape");
+  for (const Node& node : step.graph.nodes())
+    EXPECT_NE(node.op->name, "reshape");
 }
 
 std::string case_name(const testing::TestParamInfo<Case>& info) {

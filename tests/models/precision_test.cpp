@@ -40,7 +40,7 @@ TEST_P(PrecisionOfModels, NoValueIsCastTwiceToOneType) {
   Graph graph = lowered(forward());
   std::set<std::pair<ValueId, DType>> seen;
   for (const Node& node : graph.nodes()) {
-    if (node.op != "to") continue;
+    if (node.op->name != "to") continue;
     DType to = graph.value(node.outputs[0]).type.dtype;
     EXPECT_TRUE(seen.emplace(node.inputs[0], to).second);
   }
@@ -63,9 +63,9 @@ TEST_P(PrecisionOfModels, MastersAndTheirGradientsAreF32) {
 TEST_P(PrecisionOfModels, ProductsAreNarrow) {
   Graph graph = lowered(forward());
   for (const Node& node : graph.nodes()) {
-    if (passes::precision_of(node.op) != passes::Precision::kLow) continue;
+    if (node.op->precision != Precision::kLow) continue;
     EXPECT_EQ(graph.value(node.outputs[0]).type.dtype, DType::kBFloat16)
-        << node.op;
+        << node.op->name;
   }
 }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "braid/ops/core/chain.h"
+#include "braid/ops/core/precision_rows.h"
 #include "one_node.h"
 
 namespace braid {
@@ -42,7 +44,7 @@ TEST(OpTableTest, EveryOpSaysWhatItDoesAndWhatItYields) {
 TEST(OpTableTest, DifferentiableOpsHaveArrayRulesWithATrait) {
   for (const auto& [name, op] : table().all()) {
     EXPECT_TRUE(op.array || !op.vjp) << name;
-    EXPECT_EQ(op.trait.empty(), !op.array) << name;
+    EXPECT_EQ(op.array_rule == ArrayRule::kNone, !op.array) << name;
   }
 }
 
@@ -59,8 +61,68 @@ TEST(OpTableTest, OnlyDropoutIsRandomAndOnlyTwoOpsWriteSlots) {
     EXPECT_EQ(op.random, name == "dropout") << name;
     EXPECT_EQ(op.writes_slot, name == "assign" || name == "accumulate") << name;
   }
-  EXPECT_TRUE(table().is_random("dropout"));
-  EXPECT_FALSE(table().is_random("no such op"));
+}
+
+TEST(OpTableTest, FactsAreThoseOfTheLists) {
+  for (const auto& [name, op] : table().all()) {
+    EXPECT_EQ(op.fusible, find_chain_op(name)) << name;
+    EXPECT_EQ(op.precision, precision_of(name)) << name;
+    EXPECT_EQ(op.uses_slot(), op.is(OpKind::kRead) || op.writes_slot) << name;
+    EXPECT_TRUE(!op.fusible || op.pointwise) << name;
+    bool is_conv = op.is(OpKind::kConvolution) ||
+                   op.is(OpKind::kTransposedConvolution) ||
+                   op.is(OpKind::kConvolutionBackward);
+    EXPECT_EQ(is_conv, name.starts_with("conv")) << name;
+  }
+  for (const ChainOp& op : chain_ops()) EXPECT_TRUE(table().find(op.name));
+}
+
+// Structural kinds have one op each, since passes make them by their kind.
+TEST(OpTableTest, KindsNameWhatTheySay) {
+  const std::pair<OpKind, const char*> kinds[] = {
+      {OpKind::kRead, "read"},
+      {OpKind::kAssign, "assign"},
+      {OpKind::kAccumulate, "accumulate"},
+      {OpKind::kReshape, "reshape"},
+      {OpKind::kView, "view"},
+      {OpKind::kCopy, "copy"},
+      {OpKind::kPermute, "permute"},
+      {OpKind::kSlice, "slice"},
+      {OpKind::kSliceBackward, "slice_backward"},
+      {OpKind::kCast, "to"},
+      {OpKind::kRelu, "relu"},
+      {OpKind::kBatchNorm, "batch_norm"},
+      {OpKind::kGroupNorm, "group_norm"},
+      {OpKind::kDropout, "dropout"},
+      {OpKind::kEmbedding, "embedding"},
+      {OpKind::kCrossEntropy, "cross_entropy_loss"},
+      {OpKind::kNllLoss, "nll_loss"},
+      {OpKind::kClipValue, "clip_value"},
+      {OpKind::kForeign, "torch_op"},
+      {OpKind::kForeignBackward, "torch_op_backward"}};
+  for (const auto& [kind, name] : kinds) {
+    for (const auto& [known, op] : table().all()) {
+      EXPECT_EQ(op.is(kind), known == name) << known;
+    }
+  }
+}
+
+TEST(OpTableTest, OpsStayWhereTheyAreWhenATableMoves) {
+  OpTable first = standard_ops();
+  const Op* relu = first.find("relu");
+  OpTable second = std::move(first);
+  EXPECT_EQ(second.find("relu"), relu);
+  EXPECT_EQ(&second.own(*relu), relu);
+  EXPECT_EQ(&table().own(*relu), table().find("relu"));
+}
+
+// Tables may have ops that others lack, and the same ones in another order.
+TEST(OpTableTest, OpsOfOtherTablesAreFoundByName) {
+  OpTable ops;
+  ops.add({.name = "mine", .summary = "", .shape = table().at("relu").shape});
+  ops.add({.name = "relu", .summary = "", .shape = table().at("relu").shape});
+  EXPECT_EQ(&ops.own(table().at("relu")), ops.find("relu"));
+  EXPECT_THROW(table().own(ops.at("mine")), std::invalid_argument);
 }
 
 TEST(OpTableTest, ErrorsNameTheLayer) {

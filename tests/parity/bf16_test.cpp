@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "braid/ops/build/functions.h"
+#include "braid/ops/core/precision_rows.h"
 #include "braid/passes/rewrite/precision.h"
 #include "braid/runtime/cpu_backend.h"
 #include "run_row.h"
@@ -88,7 +89,7 @@ bool is_narrow(const Row& row) {
     return arg.kind != Arg::Kind::kIndex && arg.kind != Arg::Kind::kBool &&
            arg.kind != Arg::Kind::kMissing;
   };
-  return passes::precision_of(row.op) != passes::Precision::kFull &&
+  return precision_of(row.op) != Precision::kFull &&
          std::any_of(row.args.begin(), row.args.end(), is_float);
 }
 
@@ -127,8 +128,8 @@ INSTANTIATE_TEST_SUITE_P(Rows, Bf16Parity, testing::ValuesIn(narrow_rows()),
 TEST(Bf16Table, CoversEveryOpThatIsNarrow) {
   std::set<std::string> covered;
   for (const Row& row : narrow_rows()) covered.insert(row.op);
-  for (const passes::PrecisionRow& row : passes::precision_rows()) {
-    if (row.precision == passes::Precision::kFull) continue;
+  for (const PrecisionRow& row : precision_rows()) {
+    if (row.precision == Precision::kFull) continue;
     EXPECT_TRUE(covered.contains(std::string(row.op))) << row.op;
   }
 }

@@ -97,7 +97,7 @@ Var operand(Var v, size_t turn) {
   NodeId producer = v.graph->value(v.id).producer;
   if (producer == kNone || turn % 3 != 0) return v;
   const Node& node = v.graph->node(producer);
-  bool again = node.op == "read" &&
+  bool again = node.op->name == "read" &&
                v.graph->slot(node.slot).role == Role::kParameter &&
                node.path != v.graph->path();
   return again ? read(*v.graph, node.slot) : v;

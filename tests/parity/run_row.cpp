@@ -235,7 +235,7 @@ std::vector<Results> run_braid(const Row& row,
 std::set<std::string> ops_of(const OpTable& ops, const Row& row) {
   std::set<std::string> names;
   Graph graph = build_graph(ops, row, DType::kFloat64);
-  for (const Node& node : graph.nodes()) names.insert(node.op);
+  for (const Node& node : graph.nodes()) names.insert(node.op->name);
   return names;
 }
 

@@ -27,12 +27,12 @@ inline Graph graph_of(std::string statements) {
 
 inline std::vector<std::string> op_names(const Graph& graph) {
   std::vector<std::string> names;
-  for (const Node& node : graph.nodes()) names.push_back(node.op);
+  for (const Node& node : graph.nodes()) names.push_back(node.op->name);
   return names;
 }
 
 inline int64_t count_op(const Graph& graph, const std::string& op) {
-  auto is_op = [&](const Node& node) { return node.op == op; };
+  auto is_op = [&](const Node& node) { return node.op->name == op; };
   return std::count_if(graph.nodes().begin(), graph.nodes().end(), is_op);
 }
 
@@ -40,7 +40,7 @@ inline int64_t count_op(const Graph& graph, const std::string& op) {
 inline const Node& node_of(const Graph& graph, const std::string& op,
                            int n = 0) {
   for (const Node& node : graph.nodes()) {
-    if (node.op == op && n-- == 0) return node;
+    if (node.op->name == op && n-- == 0) return node;
   }
   fail_usage("there is no {}", op);
 }

@@ -162,7 +162,7 @@ TEST(Compile, GradientsCanBeFoundBeforeTheirUpdate) {
   for (const auto& gradient : program.gradients) {
     const Call& call = program.calls[static_cast<size_t>(gradient.call)];
     EXPECT_EQ(call.inputs[1], gradient.allocation);
-    EXPECT_EQ(program.graph.node(call.node).op, "adamw_update");
+    EXPECT_EQ(program.graph.node(call.node).op->name, "adamw_update");
   }
 }
 

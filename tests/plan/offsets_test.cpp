@@ -98,5 +98,46 @@ TEST(Offsets, NothingTakesNothing) {
   EXPECT_EQ(place_allocations(empty, Space::kArena), 0);
 }
 
+// What place_allocations() promises, said plainly.
+int64_t place_plainly(std::vector<Allocation>& all) {
+  std::vector<Allocation*> order;
+  for (Allocation& a : all) order.push_back(&a);
+  std::ranges::stable_sort(order, std::greater<>(), &Allocation::bytes);
+  std::vector<Allocation*> placed;
+  int64_t arena = 0;
+  for (Allocation* a : order) {
+    a->offset = 0;
+    if (a->bytes == 0) continue;
+    int64_t bytes = align_up(a->bytes, kAlignment), end = 0, best = -1;
+    int64_t best_room = 0;
+    std::ranges::sort(placed, {}, &Allocation::offset);
+    for (const Allocation* p : placed) {
+      if (a->begin > p->end || p->begin > a->end) continue;
+      int64_t room = p->offset - end;
+      if (room >= bytes && (best < 0 || room < best_room)) {
+        best = end;
+        best_room = room;
+      }
+      end = std::max(end, p->offset + align_up(p->bytes, kAlignment));
+    }
+    a->offset = best >= 0 ? best : end;
+    arena = std::max(arena, a->offset + bytes);
+    placed.push_back(a);
+  }
+  return arena;
+}
+
+TEST(Offsets, AreThoseOfBestFitByLookingAtAllNeighbours) {
+  Random random(7);
+  for (int round = 0; round < 300; ++round) {
+    auto all = random_allocations(random, 1 + below(random, 200));
+    auto plain = all;
+    ASSERT_EQ(place_allocations(all, Space::kArena), place_plainly(plain));
+    for (size_t i = 0; i < all.size(); ++i) {
+      ASSERT_EQ(all[i].offset, plain[i].offset) << round << " " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace braid::plan

@@ -21,9 +21,8 @@ struct Uses {
 
 class Checker {
  public:
-  Checker(const OpTable& ops, const Program& program)
-      : ops_(ops),
-        program_(program),
+  explicit Checker(const Program& program)
+      : program_(program),
         graph_(program.graph),
         value_tag_(graph_.values().size(), 0),
         made_tag_(graph_.nodes().size(), 0),
@@ -100,7 +99,6 @@ class Checker {
   void pass(int32_t begin, int32_t end, bool micro, bool update);
   void end_pass(bool micro);
 
-  const OpTable& ops_;
   const Program& program_;
   const Graph& graph_;
   std::vector<std::string> problems_;
@@ -119,7 +117,7 @@ Uses Checker::uses_of(const Instruction& i) const {
     if (id != kNone) uses.reads.push_back(id);
   }
   uses.writes = call.outputs;
-  if (graph_.node(call.node).op == "accumulate") {
+  if (graph_.node(call.node).op->name == "accumulate") {
     uses.reads.push_back(call.outputs.back());
   }
   if (call.workspace != kNone) uses.writes.push_back(call.workspace);
@@ -227,15 +225,15 @@ void Checker::begin_values(bool micro, bool update) {
     const Node& node = graph_.nodes()[n];
     bool in_update = program_.micro_batches > 1 && node.phase == Phase::kUpdate;
     if (in_update ? !update : !micro) continue;
-    if (node.op == "read") {
+    if (node.op->name == "read") {
       value_tag(node.outputs[0]) = slot_tag(node.slot);
-    } else if (node.op == "assign") {
+    } else if (node.op->name == "assign") {
       slot_tag(node.slot) = value_tag(node.inputs[0]);
-    } else if (ops_.at(node.op).view) {
+    } else if (node.op->view) {
       value_tag(node.outputs[0]) = value_tag(node.inputs[0]);
     } else {
       for (ValueId id : node.outputs) value_tag(id) = ++last_tag_;
-      if (node.op == "accumulate") {
+      if (node.op->name == "accumulate") {
         slot_tag(node.slot) = made_tag_[n] = ++last_tag_;
       }
     }
@@ -249,15 +247,15 @@ void Checker::run_call(int32_t i) {
     if (node.inputs[k] == kNone) continue;
     if (place_tag(call.inputs[k]) != value_tag(node.inputs[k])) {
       problem("instruction {} ({}) finds another value in operand {}", i,
-              node.op, k);
+              node.op->name, k);
     }
   }
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     place_tag(call.outputs[k]) = value_tag(node.outputs[k]);
   }
-  if (node.op == "assign") {
+  if (node.op->name == "assign") {
     place_tag(call.outputs.back()) = value_tag(node.inputs[0]);
-  } else if (node.op == "accumulate") {
+  } else if (node.op->name == "accumulate") {
     place_tag(call.outputs.back()) = made_tag_[static_cast<size_t>(call.node)];
   }
 }
@@ -363,9 +361,8 @@ void Checker::end_pass(bool micro) {
 
 }  // namespace
 
-std::vector<std::string> problems_of(const OpTable& ops,
-                                     const Program& program) {
-  return Checker(ops, program).run();
+std::vector<std::string> problems_of(const OpTable&, const Program& program) {
+  return Checker(program).run();
 }
 
 }  // namespace braid::plan

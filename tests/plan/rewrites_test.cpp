@@ -51,16 +51,16 @@ class Formulas {
   uint64_t& at(ValueId id) { return hash_[static_cast<size_t>(id)]; }
 
   void add(const Node& node) {
-    uint64_t hash = mix_bits(stable_hash(node.op), node.rng_key);
+    uint64_t hash = mix_bits(stable_hash(node.op->name), node.rng_key);
     for (const auto& [name, value] : node.attrs.items()) {
       hash = mix_bits(hash, stable_hash(name + attr_text(value)));
     }
     for (ValueId id : node.inputs) hash = mix_bits(hash, id < 0 ? 0 : at(id));
     if (node.slot != kNone) {
       uint64_t& slot = slots_[static_cast<size_t>(node.slot)];
-      if (node.op == "read") at(node.outputs[0]) = slot;
-      if (node.op == "assign") slot = at(node.inputs[0]);
-      if (node.op == "accumulate") slot = mix_bits(slot, hash);
+      if (node.op->name == "read") at(node.outputs[0]) = slot;
+      if (node.op->name == "assign") slot = at(node.inputs[0]);
+      if (node.op->name == "accumulate") slot = mix_bits(slot, hash);
       return;
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -106,14 +106,15 @@ TEST_P(Rewrites, BackwardOfARecomputedSegmentReadsOnlyCopies) {
   passes::StepGraph after = add_recompute(table(), step(), plan);
   const Graph& graph = after.graph;
   for (const Node& node : graph.nodes()) {
-    if (node.phase != Phase::kBackward || node.op == "assign") continue;
+    if (node.phase != Phase::kBackward || node.op->name == "assign") continue;
     for (ValueId id : node.inputs) {
       NodeId producer = id == kNone ? kNone : graph.value(id).producer;
-      if (producer == kNone || graph.node(producer).op == "read") continue;
+      if (producer == kNone || graph.node(producer).op->name == "read")
+        continue;
       const Node& maker = graph.node(producer);
       bool original =
           maker.phase == Phase::kForward && maker.segment == node.segment;
-      EXPECT_FALSE(original && recomputed(plan, node)) << node.op;
+      EXPECT_FALSE(original && recomputed(plan, node)) << node.op->name;
     }
   }
 }
@@ -133,9 +134,9 @@ TEST_P(Rewrites, CopiesStandBeforeTheFirstReader) {
       if (is_copy) {
         EXPECT_EQ(node.segment, static_cast<int32_t>(s));
         EXPECT_EQ(node.phase, Phase::kBackward);
-        EXPECT_FALSE(reader_seen) << node.op;
-        EXPECT_FALSE(table().at(node.op).writes_slot);
-      } else if (node.phase == Phase::kBackward && node.op != "assign" &&
+        EXPECT_FALSE(reader_seen) << node.op->name;
+        EXPECT_FALSE(node.op->writes_slot);
+      } else if (node.phase == Phase::kBackward && node.op->name != "assign" &&
                  node.segment == static_cast<int32_t>(s)) {
         reader_seen = true;
       }
@@ -177,8 +178,7 @@ TEST_P(Rewrites, EarlyUpdatesComputeTheSame) {
     EXPECT_EQ(Formulas(after.graph).results(),
               Formulas(before.graph).results());
     for (const Node& node : after.graph.nodes()) {
-      EXPECT_TRUE(!table().at(node.op).updates ||
-                  node.phase == Phase::kBackward);
+      EXPECT_TRUE(!node.op->updates || node.phase == Phase::kBackward);
     }
   }
 }
@@ -192,7 +192,7 @@ TEST_P(Rewrites, UpdatesThatNeedAllGradientsStay) {
     EXPECT_EQ(Formulas(after.graph).results(),
               Formulas(before.graph).results());
     for (const Node& node : after.graph.nodes()) {
-      EXPECT_TRUE(!table().at(node.op).updates || node.phase == Phase::kUpdate);
+      EXPECT_TRUE(!node.op->updates || node.phase == Phase::kUpdate);
     }
   }
 }

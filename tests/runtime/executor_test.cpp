@@ -278,7 +278,7 @@ TEST(Executor, AccumulatesAnExpandedValue) {
   )");
   CpuBackend backend(kernels(), {});
   for (const Node& node : m.program.graph.nodes()) {
-    if (node.op == "accumulate") {
+    if (node.op->name == "accumulate") {
       EXPECT_NO_THROW(backend.measure_workspace(m.program.graph, node, 1));
     }
   }

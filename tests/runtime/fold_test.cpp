@@ -262,7 +262,7 @@ TEST(FoldConstants, AnOutputMayBeConstant) {
   EXPECT_EQ(values_of<float>(*slots[0].content.bytes),
             (std::vector<float>{4, 4}));
   const Value& y = folded.graph.value(folded.graph.find_output("y"));
-  EXPECT_EQ(folded.graph.node(y.producer).op, "read");
+  EXPECT_EQ(folded.graph.node(y.producer).op->name, "read");
 }
 
 TEST(FoldConstants, OneConstantServesAllWhoReadIt) {
@@ -300,7 +300,7 @@ TEST(FoldConstants, LayersAndPhasesStay) {
   graph.add_output("y", add(x, arange(x, 0, 4, 1, DType::kFloat32)).id);
   Folded folded = expect_same(graph);
   for (const Node& node : folded.graph.nodes()) {
-    EXPECT_EQ(node.path, "blocks.1") << node.op;
+    EXPECT_EQ(node.path, "blocks.1") << node.op->name;
   }
 }
 

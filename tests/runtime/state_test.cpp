@@ -130,7 +130,8 @@ TEST_F(StateTest, TheSeedItselfIsKept) {
   Slot seed{.name = passes::kSeedSlot,
             .dtype = DType::kInt64,
             .shape = {},
-            .role = Role::kCounter};
+            .role = Role::kCounter,
+            .use = SlotUse::kSeed};
   Bytes bytes = initial_content(seed, 0x1234567890);
   int64_t kept = 0;
   std::memcpy(&kept, bytes.data(), sizeof kept);

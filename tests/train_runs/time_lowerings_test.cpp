@@ -26,7 +26,7 @@ class TimeLowerings : public testing::Test {
  protected:
   NodeView convolution(int n) const {
     for (const Node& node : model_.nodes()) {
-      if (node.op == "conv2d" && n-- == 0) return {model_, node};
+      if (node.op->name == "conv2d" && n-- == 0) return {model_, node};
     }
     fail_usage("there is no convolution");
   }
@@ -68,7 +68,7 @@ TEST_F(TimeLowerings, AreWhatAProgramGoesBy) {
                            .capacity = 2};
     passes::StepGraph step = compile::build_step(ops_, spec, target).step;
     for (const Node& node : step.graph.nodes()) {
-      if (node.op != "conv2d") continue;
+      if (node.op->name != "conv2d") continue;
       EXPECT_EQ(node.attrs.has("members"), wanted == Lowering::kMember);
     }
   }

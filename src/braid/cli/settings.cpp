@@ -8,7 +8,6 @@
 #include "braid/graph/init.h"
 #include "braid/ops/core/update_kinds.h"
 #include "braid/passes/names.h"
-#include "braid/passes/step/label_smoothing.h"
 #include "braid/passes/step/option_range.h"
 
 namespace braid::cli {
@@ -18,18 +17,11 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_probability(const std::string& name) {
-  return name == "dropout" || name.ends_with(".p");
-}
-
-bool is_smoothing(const std::string& name) {
-  return passes::is_label_smoothing(
-      {.name = passes::hyper_slot(name), .role = Role::kHyper});
-}
-
-passes::Range range_of(const std::string& name) {
-  if (is_smoothing(name)) return {.low = 0, .high = 1};
-  if (is_probability(name)) return {.low = 0, .high = 1, .with_high = false};
+passes::Range range_of(const std::string& name, SlotUse use) {
+  if (use == SlotUse::kLabelSmoothing) return {.low = 0, .high = 1};
+  if (use == SlotUse::kDropoutRate) {
+    return {.low = 0, .high = 1, .with_high = false};
+  }
   return passes::option_range(name);
 }
 
@@ -38,12 +30,12 @@ double read_flag(const Setting& s) {
   fail_usage("{}: '{}' is true or false, not '{}'", s.where, s.name, s.text);
 }
 
-double read_number(const Setting& s) {
+double read_number(const Setting& s, SlotUse use) {
   auto number = parse_number(s.text);
   if (!number) {
     fail_usage("{}: '{}' is a number, not '{}'", s.where, s.name, s.text);
   }
-  passes::Range range = range_of(s.name);
+  passes::Range range = range_of(s.name, use);
   if (!range.holds(*number)) {
     fail_usage("{}: '{}' must be {}, got {}", s.where, s.name, range.text(),
                s.text);
@@ -68,19 +60,19 @@ std::vector<std::string> switch_names(const passes::Optimizer& optimizer) {
   return names;
 }
 
-std::vector<std::string> names_of(const Graph& forward) {
-  std::vector<std::string> names;
+// Values of layers, and the names under which all layers have them.
+std::map<std::string, SlotUse> values_of(const Graph& forward) {
+  std::map<std::string, SlotUse> values;
   size_t prefix = passes::hyper_slot("").size();
-  bool any_dropout = false, any_smoothing = false;
   for (const Slot& slot : forward.slots()) {
     if (slot.role != Role::kHyper || slot.name.size() <= prefix) continue;
-    names.push_back(slot.name.substr(prefix));
-    any_dropout = any_dropout || is_probability(names.back());
-    any_smoothing = any_smoothing || is_smoothing(names.back());
+    values[slot.name.substr(prefix)] = slot.use;
+    if (slot.use == SlotUse::kDropoutRate) values["dropout"] = slot.use;
+    if (slot.use == SlotUse::kLabelSmoothing) {
+      values["label_smoothing"] = slot.use;
+    }
   }
-  if (any_dropout) names.push_back("dropout");
-  if (any_smoothing) names.push_back("label_smoothing");
-  return names;
+  return values;
 }
 
 }  // namespace
@@ -135,7 +127,7 @@ KnownValues::KnownValues(const passes::Optimizer& optimizer,
                          const Graph& forward)
     : numbers_(number_names(optimizer)),
       switches_(switch_names(optimizer)),
-      model_numbers_(names_of(forward)) {}
+      model_numbers_(values_of(forward)) {}
 
 bool KnownValues::is_of_optimizer(const std::string& name) const {
   return contains(numbers_, name) || is_switch(name);
@@ -148,9 +140,9 @@ bool KnownValues::is_switch(const std::string& name) const {
 double KnownValues::read(const Setting& s,
                          const std::vector<std::string>& other_names) const {
   if (is_switch(s.name)) return read_flag(s);
-  if (contains(numbers_, s.name) || contains(model_numbers_, s.name)) {
-    return read_number(s);
-  }
+  auto of_model = model_numbers_.find(s.name);
+  if (of_model != model_numbers_.end()) return read_number(s, of_model->second);
+  if (contains(numbers_, s.name)) return read_number(s, SlotUse::kGeneral);
   if (s.name == "dropout") {
     fail_usage(
         "{}: the model has no dropout layers\n"
@@ -158,9 +150,10 @@ double KnownValues::read(const Setting& s,
         s.where);
   }
   std::vector<std::string> known = other_names;
-  for (const auto* names : {&numbers_, &switches_, &model_numbers_}) {
+  for (const auto* names : {&numbers_, &switches_}) {
     known.insert(known.end(), names->begin(), names->end());
   }
+  for (const auto& [name, use] : model_numbers_) known.push_back(name);
   fail_usage("{}: there is no value '{}'\nHINT: did you mean '{}'?", s.where,
              s.name, nearest_name(s.name, known));
 }

@@ -56,7 +56,7 @@ class KnownValues {
  private:
   std::vector<std::string> numbers_;   // of the optimizer
   std::vector<std::string> switches_;  // of the optimizer
-  std::vector<std::string> model_numbers_;
+  std::map<std::string, SlotUse> model_numbers_;
 };
 
 }  // namespace braid::cli

@@ -29,7 +29,7 @@ void check_forward(const Graph& forward) {
         "[model] node '{}' belongs to the {} part\n"
         "HINT: give the forward graph alone; the rest of the step is made "
         "from it",
-        node.op, phase_name(node.phase));
+        node.op->name, phase_name(node.phase));
   }
   ValueId loss = forward.find_output("loss");
   if (loss == kNone) {

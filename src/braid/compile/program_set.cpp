@@ -52,22 +52,26 @@ void check_same(const Slot& a, const Slot& b) {
              shape_text(b.shape));
 }
 
-bool writes(const plan::Program& program, SlotId slot) {
-  return std::ranges::any_of(program.graph.nodes(), [&](const Node& node) {
-    return node.slot == slot && node.op != "read";
-  });
+// By slot, whether the program writes it.
+std::vector<bool> written_slots(const plan::Program& program) {
+  std::vector<bool> written(program.graph.slots().size(), false);
+  for (const Node& node : program.graph.nodes()) {
+    if (node.op->writes_slot) written[static_cast<size_t>(node.slot)] = true;
+  }
+  return written;
 }
 
 // A slot that lies twice is written by programs that know both places.
 void check_places(const ProgramSet& set,
                   const std::map<std::string, size_t>& known) {
   for (const plan::Program& program : set.programs) {
+    std::vector<bool> written = written_slots(program);
     for (size_t i = 0; i < program.graph.slots().size(); ++i) {
       const std::string& name = program.graph.slots()[i].name;
       plan::SlotStorage here = program.slots[i],
                         all = set.places[known.at(name)];
       bool same = here.device == all.device && here.host == all.host;
-      if (same || !writes(program, static_cast<SlotId>(i))) continue;
+      if (same || !written[i]) continue;
       fail_usage("[plan] programs keep '{}' in different places", name);
     }
   }

@@ -1,6 +1,8 @@
 #include "braid/graph/graph.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "braid/base/error.h"
 #include "braid/base/rng.h"
@@ -22,33 +24,56 @@ std::string join_path(std::string_view parent, std::string_view child) {
   return fmt::format("{}.{}", parent, child);
 }
 
-NodeId Graph::add(std::string op, std::vector<ValueId> inputs, Attrs attrs,
+Users::Users(const Graph& graph) : begins_(graph.values().size() + 1) {
+  size_t num_values = graph.values().size();
+  std::vector<NodeId> latest(num_values, kNone);
+  auto visit = [&](auto&& use) {
+    latest.assign(num_values, kNone);
+    for (size_t i = 0; i < graph.nodes().size(); ++i) {
+      auto id = static_cast<NodeId>(i);
+      for (ValueId input : graph.nodes()[i].inputs) {
+        if (input == kNone) continue;
+        auto value = static_cast<size_t>(input);
+        if (std::exchange(latest[value], id) != id) use(value, id);
+      }
+    }
+  };
+  visit([&](size_t value, NodeId) { ++begins_[value + 1]; });
+  std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+  nodes_.resize(begins_.back());
+  std::vector<size_t> next = begins_;
+  visit([&](size_t value, NodeId id) { nodes_[next[value]++] = id; });
+}
+
+NodeId Graph::add(const Op& op, std::vector<ValueId> inputs, Attrs attrs,
                   SlotId slot) {
   Node node;
-  node.op = std::move(op);
+  node.op = &rules_->own(op);
   node.inputs = std::move(inputs);
   node.attrs = std::move(attrs);
   node.path = path_;
   node.phase = phase_;
   node.segment = segment_;
   node.slot = slot;
-  if (rules_->is_random(node.op)) node.rng_key = next_rng_key();
+  if (node.op->random) node.rng_key = next_rng_key();
   return append(std::move(node));
 }
 
 NodeId Graph::add_like(const Node& like, std::vector<ValueId> inputs) {
   Node node = like;
+  node.op = &rules_->own(*like.op);
   node.inputs = std::move(inputs);
   node.outputs.clear();
   // A later draw at the same path must not get the key of this one.
-  if (rules_->is_random(node.op)) ++draws_[node.path];
+  if (node.op->random) ++draws_[node.path];
   return append(std::move(node));
 }
 
 NodeId Graph::append(Node node) {
   for (ValueId input : node.inputs) {
     if (input < kNone || input >= static_cast<ValueId>(values_.size())) {
-      fail_usage("[graph.add] {} reads a value that does not exist", node.op);
+      fail_usage("[graph.add] {} reads a value that does not exist",
+                 node.op->name);
     }
   }
   std::vector<ValueType> types = rules_->infer(*this, node);
@@ -78,8 +103,10 @@ SlotId Graph::add_slot(Slot slot) {
   if (find_slot(slot.name) != kNone) {
     fail_usage("[graph.add_slot] there is already a slot '{}'", slot.name);
   }
+  auto id = static_cast<SlotId>(slots_.size());
+  slot_ids_.add(slot.name, id);
   slots_.push_back(std::move(slot));
-  return static_cast<SlotId>(slots_.size() - 1);
+  return id;
 }
 
 void Graph::add_output(std::string name, ValueId value) {
@@ -97,10 +124,7 @@ ValueId Graph::find_input(std::string_view name) const {
 }
 
 SlotId Graph::find_slot(std::string_view name) const {
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].name == name) return static_cast<SlotId>(i);
-  }
-  return kNone;
+  return slot_ids_.find(name);
 }
 
 ValueId Graph::find_output(std::string_view name) const {

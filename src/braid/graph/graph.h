@@ -7,13 +7,16 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "braid/base/dtype.h"
+#include "braid/base/name_index.h"
 #include "braid/base/shape.h"
 #include "braid/graph/attrs.h"
+#include "braid/graph/op.h"
 #include "braid/graph/slot.h"
 
 namespace braid {
@@ -22,12 +25,6 @@ using ValueId = int32_t;
 using NodeId = int32_t;
 using SlotId = int32_t;
 inline constexpr int32_t kNone = -1;
-
-struct ValueType {
-  DType dtype = DType::kFloat32;
-  Shape shape;
-  bool operator==(const ValueType&) const = default;
-};
 
 struct Value {
   ValueType type;
@@ -43,7 +40,7 @@ enum class Phase { kForward, kBackward, kUpdate };
 std::string_view phase_name(Phase phase);
 
 struct Node {
-  std::string op;
+  const Op* op = nullptr;       // of the table that its graph borrows
   std::vector<ValueId> inputs;  // kNone where an optional input is missing
   std::vector<ValueId> outputs;
   Attrs attrs;
@@ -52,6 +49,8 @@ struct Node {
   SlotId slot = kNone;   // of read, assign, accumulate
   uint64_t rng_key = 0;  // of random ops: which draw this is
   int32_t segment = 0;   // unit of planning, see passes/rewrite/segments.h
+
+  bool is(OpKind kind) const { return op->is(kind); }
 };
 
 struct Output {
@@ -61,15 +60,37 @@ struct Output {
 
 class Graph;
 
-// What an op yields. The op table implements this; graphs borrow it.
+// Which ops there are and what they yield. The op table implements this;
+// graphs borrow it.
 class TypeRules {
  public:
   virtual ~TypeRules() = default;
+  // The op of that name; null, or an error, when there is none.
+  virtual const Op* find(std::string_view name) const = 0;
+  virtual const Op& at(std::string_view name) const = 0;
+  // What an op that may be of another table is here.
+  virtual const Op& own(const Op& op) const { return at(op.name); }
   // Types of the node's outputs; throws when inputs or attributes are wrong.
   virtual std::vector<ValueType> infer(const Graph& graph,
                                        const Node& node) const = 0;
-  // Whether the op draws random numbers; its nodes get an rng_key.
-  virtual bool is_random(const std::string& op) const = 0;
+};
+
+// Which nodes read each value, in one flat list. Of a graph as it was when
+// they were found.
+class Users {
+ public:
+  explicit Users(const Graph& graph);
+
+  // In order; a node that reads a value twice is there once.
+  std::span<const NodeId> of(ValueId value) const {
+    auto at = static_cast<size_t>(value);
+    return std::span(nodes_).subspan(begins_[at],
+                                     begins_[at + 1] - begins_[at]);
+  }
+
+ private:
+  std::vector<size_t> begins_;  // by value, in nodes_; then the end
+  std::vector<NodeId> nodes_;
 };
 
 class Graph {
@@ -78,11 +99,15 @@ class Graph {
 
   // Appends a node; makes its output values by the rules. Path and phase are
   // the present ones. Returns the id.
-  NodeId add(std::string op, std::vector<ValueId> inputs, Attrs attrs = {},
+  NodeId add(std::string_view op, std::vector<ValueId> inputs, Attrs attrs = {},
+             SlotId slot = kNone) {
+    return add(rules_->at(op), std::move(inputs), std::move(attrs), slot);
+  }
+  NodeId add(const Op& op, std::vector<ValueId> inputs, Attrs attrs = {},
              SlotId slot = kNone);
 
   // Appends a copy of a node with other inputs, keeping path, phase, slot and
-  // rng_key.
+  // rng_key. The node may be of a graph with another table.
   NodeId add_like(const Node& node, std::vector<ValueId> inputs);
 
   // A tensor given anew at every step.
@@ -95,7 +120,7 @@ class Graph {
   const Value& value(ValueId id) const { return values_[index(id)]; }
   Value& value(ValueId id) { return values_[index(id)]; }
   const Slot& slot(SlotId id) const { return slots_[index(id)]; }
-  Slot& slot(SlotId id) { return slots_[index(id)]; }
+  Slot& slot(SlotId id) { return slots_[index(id)]; }  // keeps its name
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<Value>& values() const { return values_; }
@@ -109,6 +134,9 @@ class Graph {
   ValueId find_input(std::string_view name) const;
   SlotId find_slot(std::string_view name) const;
   ValueId find_output(std::string_view name) const;
+
+  // Who reads what, found anew at every call.
+  Users users() const { return Users(*this); }
 
   // Layer path of the nodes that follow.
   const std::string& path() const { return path_; }
@@ -135,6 +163,7 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   std::vector<Slot> slots_;
+  NameIndex slot_ids_;
   std::vector<ValueId> inputs_;
   std::vector<Output> outputs_;
   std::map<std::string, int> draws_;  // random nodes so far, by path

@@ -66,12 +66,14 @@ Slot Slot::of_member(int64_t member) const {
   return own;
 }
 
-Slot Slot::beside(const std::string& own_name, Role of_role) const {
+Slot Slot::beside(const std::string& own_name, Role of_role,
+                  SlotUse of_use) const {
   Slot other = *this;
   other.name = own_name;
   if (owner() != kAllMembers) other.name = member_prefix(owner()) + own_name;
   other.aliases.clear();
   other.role = of_role;
+  other.use = of_use;
   other.init = Init::constant(0);
   other.inits.clear();
   other.content = {};

@@ -27,6 +27,29 @@ enum class Role {
 
 std::string_view role_name(Role role);
 
+// What a slot is for, where code asks more than its role. Names are for people
+// and files; slot_use.h tells the use of a name that was read.
+enum class SlotUse {
+  kGeneral,  // its role says it all
+
+  // Hyper-parameters of layers.
+  kDropoutRate,
+  kLabelSmoothing,
+
+  // Counters.
+  kSeed,             // of the member
+  kStep,             // steps so far
+  kUpdateCount,      // updates so far
+  kActiveMask,       // 1, or 0 while a member of an array pauses
+  kLossScale,        // the factor that the loss is scaled with besides
+  kLossScaleGrowth,  // steps since it changed
+  kScheduledRate,    // what a schedule made of a rate for the next step
+  kPlateau,          // what a schedule remembers that watches the loss
+
+  // Optimizer state.
+  kAverage,  // moving average of a parameter
+};
+
 // How a slot begins. Random kinds are keyed by the member's seed and the
 // slot's name, never by order of creation. Named kinds are those of
 // torch.nn.init.
@@ -74,6 +97,7 @@ struct Slot {
   DType dtype = DType::kFloat32;
   Shape shape = {};  // of one member
   Role role = Role::kParameter;
+  SlotUse use = SlotUse::kGeneral;
   Init init = {};
   bool trainable = true;  // parameters only
   int64_t members = 0;    // 0: one model; B: a leading axis of B
@@ -96,7 +120,8 @@ struct Slot {
   Slot of_member(int64_t member) const;
   // Another slot of the same type and members that begins with zeros, such as
   // a momentum; `own_name` is what the members call it.
-  Slot beside(const std::string& own_name, Role role) const;
+  Slot beside(const std::string& own_name, Role role,
+              SlotUse use = SlotUse::kGeneral) const;
   bool operator==(const Slot&) const = default;
 };
 

@@ -58,12 +58,12 @@ void Splicer::add_node(Piece& piece, Node node) {
   }
   node.path = join_path(piece.name, node.path);
   if (node.rng_key != 0) node.rng_key = mix_bits(node.rng_key, piece.draws);
-  if (node.op == "assign") {
+  if (node.is(OpKind::kAssign)) {
     assigned_[node.slot] = piece.at(node.inputs[0]);
     writers_[node.slot] = node;
     return;
   }
-  if (node.op == "read" && assigned_.contains(node.slot)) {
+  if (node.is(OpKind::kRead) && assigned_.contains(node.slot)) {
     piece.at(node.outputs[0]) = assigned_.at(node.slot);
     return;
   }

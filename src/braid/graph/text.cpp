@@ -5,10 +5,18 @@
 #include <iterator>
 
 #include "braid/graph/init.h"
+#include "braid/graph/slot_use.h"
 #include "braid/graph/text_tokens.h"
 
 namespace braid {
 namespace {
+
+// What the name of a slot tells; a wrong one tells nothing.
+SlotUse told_use(const Slot& slot) {
+  bool is_known = slot.owner() == kAllMembers ||
+                  slot.name.starts_with(member_prefix(slot.owner()));
+  return use_of_name(is_known ? slot.own_name() : slot.name, slot.role);
+}
 
 class GraphPrinter {
  public:
@@ -95,6 +103,7 @@ void GraphPrinter::put_slot(const Slot& slot) {
   put_type(slot.dtype, slot.shape);
   put(" {} ", role_name(slot.role));
   put_init(slot.init);
+  if (slot.use != told_use(slot)) put(" use={}", use_name(slot.use));
   if (slot.members != 0) put(" members={}", slot.members);
   if (!slot.owners.empty()) put(" owners={}", shape_text(slot.owners));
   if (!slot.inits.empty()) put_inits(slot.inits);
@@ -144,7 +153,7 @@ void GraphPrinter::put_input(ValueId id) {
 
 void GraphPrinter::put_node(const Node& node) {
   put_results(node);
-  put("{}", word_text(node.op));
+  put("{}", word_text(node.op->name));
   put_slot_of(node);
   put_reads(node);
   put_attrs(node.attrs);

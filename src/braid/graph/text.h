@@ -6,6 +6,7 @@
 //   slot "bn.mean" f32[6] buffer constant(0.0) members=3 alias="m" frozen
 //   slot "member.1/head.bias" f32[5] parameter constant(0.0) owners=[1]
 //   slot "p" f64[] hyper constant(0.1) members=1 inits(constant(0.3))
+//   slot "anything" i64[] counter constant(0.0) use=step
 //   slot "constant/0" i16[2] constant constant(0.0) content="01000200"
 //   input %0 "x" f32[16, 16]
 //   %1: f32[32, 16] = read "fc.weight" @"fc"
@@ -16,10 +17,11 @@
 //   output "loss" %5
 //
 // `_` is a missing optional input. What is left out is the default: forward,
-// row-major, no path, segment 0, no rng key. Contents of more than 4 KiB are
-// not printed: there stands the mark content=?. Op and attribute names that are
-// not plain words are quoted. Value numbers are free; the printer counts from
-// 0, inputs first, so they are not the ids of a graph that had nodes removed.
+// row-major, no path, segment 0, no rng key; of a slot the use that its name
+// tells (slot_use.h). Contents of more than 4 KiB are not printed: there stands
+// the mark content=?. Op and attribute names that are not plain words are
+// quoted. Value numbers are free; the printer counts from 0, inputs first, so
+// they are not the ids of a graph that had nodes removed.
 #pragma once
 
 #include <string>

@@ -47,7 +47,7 @@ class GraphReader {
   void read_reads(TokenReader& in, Node& node);
   void read_phase(TokenReader& in, Node& node);
   ValueId read_value(TokenReader& in);
-  void check_types(TokenReader& in, const Node& node,
+  void check_types(TokenReader& in, const Node& node, const std::string& op,
                    const std::vector<Declared>& declared);
   void define(TokenReader& in, Declared declared, ValueId id);
 
@@ -195,7 +195,7 @@ std::vector<Declared> read_results(TokenReader& in) {
 }
 
 void GraphReader::read_slot_of(TokenReader& in, Node& node) {
-  if (!uses_slot(node.op)) return;
+  if (!node.op || !node.op->uses_slot()) return;
   std::string name = in.quoted();
   auto found = slots_.find(name);
   if (found == slots_.end()) in.fail("there is no slot {}", shown(name));
@@ -256,22 +256,24 @@ void read_rng_key(TokenReader& in, Node& node) {
 // Asks the rules before the node is added, so that no type enters the graph
 // that read_type() would refuse.
 void GraphReader::check_types(TokenReader& in, const Node& node,
+                              const std::string& op,
                               const std::vector<Declared>& declared) {
   std::vector<ValueType> types;
   try {
+    if (!node.op) graph_.rules().at(op);
     types = graph_.rules().infer(graph_, node);
   } catch (const std::exception& error) {
     in.fail("{}", error.what());
   }
   if (types.size() != declared.size()) {
-    in.fail("{} outputs are given, {} yields {}", declared.size(),
-            shown(node.op), types.size());
+    in.fail("{} outputs are given, {} yields {}", declared.size(), shown(op),
+            types.size());
   }
   for (size_t i = 0; i < types.size(); ++i) {
     const ValueType& given = declared[i].type;
     if (given == types[i]) continue;
     in.fail("%{} is {}{}, but {} yields {}{}", declared[i].number,
-            dtype_name(given.dtype), shape_text(given.shape), shown(node.op),
+            dtype_name(given.dtype), shape_text(given.shape), shown(op),
             dtype_name(types[i].dtype), shape_text(types[i].shape));
   }
 }
@@ -279,7 +281,8 @@ void GraphReader::check_types(TokenReader& in, const Node& node,
 void GraphReader::read_node(TokenReader& in) {
   std::vector<Declared> results = read_results(in);
   Node node;
-  node.op = in.name();
+  std::string op = in.name();
+  node.op = graph_.rules().find(op);
   read_slot_of(in, node);
   read_reads(in, node);
   read_attrs(in, node.attrs);
@@ -288,7 +291,7 @@ void GraphReader::read_node(TokenReader& in) {
   read_segment(in, node);
   read_rng_key(in, node);
   in.expect_done();
-  check_types(in, node, results);
+  check_types(in, node, op, results);
   NodeId id = graph_.add_like(node, node.inputs);
   for (size_t i = 0; i < results.size(); ++i) {
     define(in, std::move(results[i]), graph_.node(id).outputs[i]);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "braid/graph/init.h"
+#include "braid/graph/slot_use.h"
 #include "braid/graph/verify.h"
 
 namespace braid {
@@ -85,6 +86,16 @@ Content read_content(TokenReader& in) {
   return {std::make_shared<const std::vector<std::byte>>(std::move(bytes))};
 }
 
+// use=step; else the name tells it.
+std::optional<SlotUse> read_use(TokenReader& in) {
+  if (!in.take_word("use")) return std::nullopt;
+  in.expect('=');
+  std::string_view name = in.word();
+  std::optional<SlotUse> use = find_use(name);
+  if (!use) in.fail("unknown use {} of a slot", shown(name));
+  return use;
+}
+
 void read_options(TokenReader& in, Slot& slot) {
   if (in.take_word("members")) {
     in.expect('=');
@@ -132,6 +143,7 @@ Slot read_slot_text(TokenReader& in) {
   slot.shape = std::move(type.shape);
   slot.role = read_role(in);
   slot.init = read_fitting_init(in, slot.shape);
+  std::optional<SlotUse> use = read_use(in);
   read_options(in, slot);
   if (slot.members < 0 || !type_fits({slot.dtype, slot.stored_shape()})) {
     in.fail("impossible number of members {}", slot.members);
@@ -140,6 +152,7 @@ Slot read_slot_text(TokenReader& in) {
        {owners_problem(slot), content_problem(slot)}) {
     if (!problem.empty()) in.fail("{}", problem);
   }
+  slot.use = use ? *use : use_of_name(slot.own_name(), slot.role);
   return slot;
 }
 

@@ -10,12 +10,11 @@ int64_t Var::dim(int64_t index) const {
   return shape()[static_cast<size_t>(normalize_dim(index, rank(), "dim"))];
 }
 
-std::vector<Var> apply_all(std::string op, const std::vector<Var>& inputs,
-                           Attrs attrs) {
+namespace {
+
+Graph* graph_of(const std::vector<Var>& inputs, std::string_view op) {
   Graph* graph = nullptr;
-  std::vector<ValueId> ids;
   for (const Var& input : inputs) {
-    ids.push_back(input.id);
     if (!input) continue;
     if (graph && graph != input.graph) {
       fail_usage("[{}] inputs belong to different graphs", op);
@@ -23,14 +22,34 @@ std::vector<Var> apply_all(std::string op, const std::vector<Var>& inputs,
     graph = input.graph;
   }
   if (!graph) fail_usage("[{}] needs at least one input", op);
-  NodeId node = graph->add(std::move(op), std::move(ids), std::move(attrs));
+  return graph;
+}
+
+}  // namespace
+
+std::vector<Var> apply_all(std::string_view op, const std::vector<Var>& inputs,
+                           Attrs attrs) {
+  const TypeRules& rules = graph_of(inputs, op)->rules();
+  return apply_all(rules.at(op), inputs, std::move(attrs));
+}
+
+std::vector<Var> apply_all(const Op& op, const std::vector<Var>& inputs,
+                           Attrs attrs) {
+  Graph* graph = graph_of(inputs, op.name);
+  std::vector<ValueId> ids;
+  for (const Var& input : inputs) ids.push_back(input.id);
+  NodeId node = graph->add(op, std::move(ids), std::move(attrs));
   std::vector<Var> outputs;
   for (ValueId id : graph->node(node).outputs) outputs.push_back({graph, id});
   return outputs;
 }
 
-Var apply(std::string op, const std::vector<Var>& inputs, Attrs attrs) {
-  return apply_all(std::move(op), inputs, std::move(attrs)).at(0);
+Var apply(std::string_view op, const std::vector<Var>& inputs, Attrs attrs) {
+  return apply_all(op, inputs, std::move(attrs)).at(0);
+}
+
+Var apply(const Op& op, const std::vector<Var>& inputs, Attrs attrs) {
+  return apply_all(op, inputs, std::move(attrs)).at(0);
 }
 
 Var input(Graph& graph, std::string name, ValueType type) {

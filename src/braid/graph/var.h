@@ -26,11 +26,15 @@ struct Var {
 
 // Appends a node; all its outputs. Missing optional inputs are empty Vars; at
 // least one input must be there.
-std::vector<Var> apply_all(std::string op, const std::vector<Var>& inputs,
+std::vector<Var> apply_all(std::string_view op, const std::vector<Var>& inputs,
+                           Attrs attrs = {});
+std::vector<Var> apply_all(const Op& op, const std::vector<Var>& inputs,
                            Attrs attrs = {});
 
 // The same for ops with one interesting output.
-Var apply(std::string op, const std::vector<Var>& inputs, Attrs attrs = {});
+Var apply(std::string_view op, const std::vector<Var>& inputs,
+          Attrs attrs = {});
+Var apply(const Op& op, const std::vector<Var>& inputs, Attrs attrs = {});
 
 // An input of the step, and a slot's present content.
 Var input(Graph& graph, std::string name, ValueType type);

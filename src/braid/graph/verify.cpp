@@ -32,8 +32,8 @@ class Verifier {
   [[noreturn]] void fail_node(NodeId id, fmt::format_string<Args...> text,
                               Args&&... args) const {
     const Node& node = graph_.node(id);
-    fail_usage("[verify] node {} ({}, path '{}'): {}", id, node.op, node.path,
-               fmt::format(text, std::forward<Args>(args)...));
+    fail_usage("[verify] node {} ({}, path '{}'): {}", id, node.op->name,
+               node.path, fmt::format(text, std::forward<Args>(args)...));
   }
 
   bool exists(ValueId id) const {
@@ -117,7 +117,7 @@ void Verifier::check_node(NodeId id) {
 
 void Verifier::check_slot_of(NodeId id) const {
   const Node& node = graph_.node(id);
-  if (!uses_slot(node.op)) {
+  if (!node.op->uses_slot()) {
     if (node.slot == kNone) return;
     fail_node(id,
               "has slot {}\n"
@@ -228,10 +228,6 @@ bool multiply(int64_t& total, int64_t factor) {
 }  // namespace
 
 void verify(const Graph& graph) { Verifier(graph).run(); }
-
-bool uses_slot(std::string_view op) {
-  return op == "read" || op == "assign" || op == "accumulate";
-}
 
 std::string owners_problem(const Slot& slot) {
   const auto& owners = slot.owners;

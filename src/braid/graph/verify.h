@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "braid/graph/graph.h"
 
@@ -12,9 +11,6 @@ namespace braid {
 // in range, values made before they are read, producers and types right,
 // slots only where they belong, names unique, no phase after update.
 void verify(const Graph& graph);
-
-// Whether nodes of this op name a slot: read, assign and accumulate.
-bool uses_slot(std::string_view op);
 
 // What is wrong with the owners, names and beginnings of a slot of an array;
 // empty when nothing is.

@@ -19,13 +19,14 @@ SlotId buffer(Graph& graph, std::string_view name, DType dtype, Shape shape,
 
 // A scalar slot that several layers may read.
 Var scalar(Graph& graph, const std::string& name, DType dtype, Role role,
-           double value) {
+           SlotUse use, double value) {
   SlotId id = graph.find_slot(name);
   if (id == kNone) {
     id = graph.add_slot({.name = name,
                          .dtype = dtype,
                          .shape = {},
                          .role = role,
+                         .use = use,
                          .init = Init::constant(value)});
   }
   return read(graph, id);
@@ -202,13 +203,16 @@ Draw draw(Graph& graph, double p) {
     if (known == kNone || graph.slot(known).init == Init::constant(p)) break;
     name = passes::hyper_slot(fmt::format("{}.p{}", graph.path(), n));
   }
-  return draw_at(scalar(graph, name, DType::kFloat64, Role::kHyper, p));
+  return draw_at(scalar(graph, name, DType::kFloat64, Role::kHyper,
+                        SlotUse::kDropoutRate, p));
 }
 
 Draw draw_at(Var rate) {
   Graph& graph = *rate.graph;
-  Var seed = scalar(graph, passes::kSeedSlot, DType::kInt64, Role::kCounter, 0);
-  Var step = scalar(graph, passes::kStepSlot, DType::kInt64, Role::kCounter, 0);
+  Var seed = scalar(graph, passes::kSeedSlot, DType::kInt64, Role::kCounter,
+                    SlotUse::kSeed, 0);
+  Var step = scalar(graph, passes::kStepSlot, DType::kInt64, Role::kCounter,
+                    SlotUse::kStep, 0);
   return {rate, seed, step, micro_index(graph)};
 }
 

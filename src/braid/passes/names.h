@@ -1,24 +1,21 @@
-// Names that passes and runtime agree on. Slots that do not belong to the
-// model have a '/' in their name, which no PyTorch name has.
+// Names that passes and runtime agree on, besides those of slot_use.h.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "braid/graph/slot.h"
+#include "braid/graph/slot_use.h"
 
 namespace braid::passes {
 
 // Input: index of the micro-batch within the step, one i64 for all members.
 inline constexpr const char* kMicroInput = "/micro";
 
-// Counters of a member.
-inline constexpr const char* kSeedSlot = "counter/seed";
-inline constexpr const char* kStepSlot = "counter/step";
-inline constexpr const char* kUpdateSlot = "counter/update";
-
-// Whether a member of an array steps with the others: 1, or 0 while it pauses.
-inline constexpr const char* kActiveSlot = "array/active";
+using braid::kActiveSlot;
+using braid::kPlateauSlot;
+using braid::kSeedSlot;
+using braid::kStepSlot;
+using braid::kUpdateSlot;
 
 // Names of one of several optimizers of a model: "hyper/generator/lr". The
 // only one has no scope.
@@ -34,23 +31,24 @@ inline std::string hyper_slot(std::string_view name) {
   return "hyper/" + std::string(name);
 }
 
-// "hyper/fc1.p" holds the rate of a layer that drops, "hyper/fc1.p2" that of
-// one with two rates.
-inline bool is_dropout_rate(const Slot& slot) {
-  size_t at = slot.name.rfind(".p");
-  return slot.role == Role::kHyper && at != slot.name.npos &&
-         slot.name.find_first_not_of("0123456789", at + 2) == slot.name.npos;
-}
-
 // What schedules make of a rate: "schedule/lr", which updates then read in
 // place of "hyper/lr".
 inline std::string schedule_slot(std::string_view name) {
   return "schedule/" + std::string(name);
 }
 
-// What reduce-on-plateau remembers of a member: the fields of Plateau.
-inline constexpr const char* kPlateauSlot = "schedule/plateau";
-inline constexpr int kPlateauNumbers = 5;
+// Where the rate lies that a scheduled one is made from.
+inline std::string base_of_rate(const Slot& scheduled) {
+  return hyper_slot(
+      std::string_view(scheduled.name).substr(schedule_slot("").size()));
+}
+
+// Whether a slot that schedules write is of that one of several optimizers.
+inline bool is_in_scope(const Slot& scheduled, std::string_view scope) {
+  return scheduled.name.starts_with(scoped(schedule_slot(""), scope));
+}
+
+inline constexpr int kPlateauNumbers = 5;  // of the fields of Plateau
 
 // Optimizer state of a parameter: "optimizer/exp_avg/fc1.weight".
 inline std::string state_slot(std::string_view kind, std::string_view name) {

@@ -11,8 +11,9 @@ void find_stages(const Graph& graph, StepAnalysis& analysis) {
   auto num_nodes = static_cast<NodeId>(graph.nodes().size());
   for (NodeId id = 0; id < num_nodes; ++id) {
     const Node& node = graph.node(id);
-    bool fresh = stages.empty() || stages.back().phase != node.phase ||
-                 (stages.back().segment != node.segment && node.op != "assign");
+    bool fresh =
+        stages.empty() || stages.back().phase != node.phase ||
+        (stages.back().segment != node.segment && !node.is(OpKind::kAssign));
     if (fresh) stages.push_back({node.phase, node.segment, id, id});
     stages.back().end = id + 1;
     analysis.stage_of_node.push_back(stages.size() - 1);
@@ -30,7 +31,7 @@ void find_slot_owners(const Graph& graph, StepAnalysis& analysis) {
   for (const Node& node : graph.nodes()) {
     if (node.slot == kNone) continue;
     int32_t& owner = analysis.slot_owner[static_cast<size_t>(node.slot)];
-    if (owner == kNone || node.op == "assign") owner = node.segment;
+    if (owner == kNone || node.is(OpKind::kAssign)) owner = node.segment;
   }
 }
 
@@ -60,7 +61,7 @@ class CostTable {
 
   void add_node(const Node& node) {
     SegmentCosts* r = row(node.segment);
-    if (!r || node.op == "read") return;
+    if (!r || node.is(OpKind::kRead)) return;
     Cost cost = ops_.cost(graph_, node);
     switch (node.phase) {
       case Phase::kForward:

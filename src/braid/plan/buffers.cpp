@@ -1,17 +1,17 @@
 #include "braid/plan/buffers.h"
 
 #include <algorithm>
-#include <map>
 
 namespace braid::plan {
 namespace {
 
 class BufferFinder {
  public:
-  BufferFinder(const OpTable& ops, const Graph& graph)
-      : ops_(ops), graph_(graph) {
+  explicit BufferFinder(const Graph& graph) : graph_(graph) {
     found_.of_value.assign(graph.values().size(), kNone);
     last_read_.assign(graph.values().size(), kNone);
+    assigns_.resize(graph.slots().size());
+    slot_buffers_.assign(graph.slots().size(), kNone);
     find_last_reads();
     for (ValueId id : graph.inputs()) found(new_buffer(id)).is_input = true;
     for (NodeId id = 0; id < num_nodes(); ++id) add_node(id);
@@ -34,8 +34,12 @@ class BufferFinder {
 
   void find_last_reads() {
     for (NodeId id = 0; id < num_nodes(); ++id) {
-      for (ValueId input : graph_.node(id).inputs) {
+      const Node& node = graph_.node(id);
+      for (ValueId input : node.inputs) {
         if (input != kNone) last_read_[static_cast<size_t>(input)] = id;
+      }
+      if (node.is(OpKind::kAssign)) {
+        assigns_[static_cast<size_t>(node.slot)].push_back(id);
       }
     }
     for (const Output& output : graph_.outputs()) {
@@ -50,20 +54,22 @@ class BufferFinder {
     found_.all.push_back({.bytes = span * item_bytes(value.type.dtype),
                           .writers = {},
                           .users = {}});
-    members_.push_back({});
+    last_.push_back({});
     join(buffer, id);
     return buffer;
   }
 
   void join(BufferId buffer, ValueId value) {
     buffer_of(value) = buffer;
-    members_[static_cast<size_t>(buffer)].push_back(value);
+    Last& last = last_[static_cast<size_t>(buffer)];
+    last.read = std::max(last.read, last_read_[static_cast<size_t>(value)]);
+    last.made = std::max(last.made, graph_.value(value).producer);
   }
 
   void add_node(NodeId id) {
     const Node& node = graph_.node(id);
-    const Op& op = ops_.at(node.op);
-    if (node.op == "read") return add_read(node);
+    const Op& op = *node.op;
+    if (node.is(OpKind::kRead)) return add_read(node);
     if (op.view) return join(found_.of(node.inputs[0]), node.outputs[0]);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       BufferId reused = find_in_place(id, node, op, i);
@@ -78,11 +84,10 @@ class BufferFinder {
   // All reads of a slot are one buffer.
   void add_read(const Node& node) {
     ValueId value = node.outputs[0];
-    auto at = slot_buffers_.find(node.slot);
-    if (at != slot_buffers_.end()) return join(at->second, value);
-    BufferId buffer = new_buffer(value);
+    BufferId& buffer = slot_buffers_[static_cast<size_t>(node.slot)];
+    if (buffer != kNone) return join(buffer, value);
+    buffer = new_buffer(value);
     found(buffer).slot = node.slot;
-    slot_buffers_[node.slot] = buffer;
   }
 
   BufferId find_in_place(NodeId id, const Node& node, const Op& op,
@@ -119,22 +124,15 @@ class BufferFinder {
 
   // A slot may be overwritten by the node whose result is assigned to it.
   bool is_assigned_next(NodeId id, ValueId output, SlotId slot) const {
-    for (NodeId n = id + 1; n < num_nodes(); ++n) {
-      const Node& node = graph_.node(n);
-      if (node.op == "assign" && node.slot == slot) {
-        return node.inputs[0] == output;
-      }
-    }
-    return false;
+    const auto& assigns = assigns_[static_cast<size_t>(slot)];
+    auto next = std::ranges::upper_bound(assigns, id);
+    return next != assigns.end() && graph_.node(*next).inputs[0] == output;
   }
 
   // Nor may another output of the node have taken the buffer over.
   bool is_last_user(NodeId id, BufferId buffer) const {
-    const auto& members = members_[static_cast<size_t>(buffer)];
-    return std::all_of(members.begin(), members.end(), [&](ValueId value) {
-      return last_read_[static_cast<size_t>(value)] <= id &&
-             graph_.value(value).producer != id;
-    });
+    const Last& last = last_[static_cast<size_t>(buffer)];
+    return last.read <= id && last.made < id;
   }
 
   // Another operand in the same memory is fine only when it is the same
@@ -142,7 +140,7 @@ class BufferFinder {
   // before it is written.
   bool other_input_aliases(const Node& node, const InPlace& pair,
                            ValueId input) {
-    bool elementwise = ops_.at(node.op).trait == "pointwise";
+    bool elementwise = node.op->pointwise;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       ValueId other = node.inputs[i];
       if (i == pair.input || other == kNone) continue;
@@ -155,8 +153,8 @@ class BufferFinder {
   void collect_users() {
     for (NodeId id = 0; id < num_nodes(); ++id) {
       const Node& node = graph_.node(id);
-      if (node.op == "read") continue;
-      bool is_view = static_cast<bool>(ops_.at(node.op).view);
+      if (node.is(OpKind::kRead)) continue;
+      bool is_view = static_cast<bool>(node.op->view);
       if (is_view) continue;  // a view touches no memory
       for (ValueId output : node.outputs) {
         add_user(found_.of(output), id);
@@ -165,9 +163,9 @@ class BufferFinder {
       for (ValueId input : node.inputs) {
         if (input != kNone) add_user(found_.of(input), id);
       }
-      if (node.slot != kNone && slot_buffers_.contains(node.slot)) {
-        add_user(slot_buffers_.at(node.slot), id);
-      }
+      if (node.slot == kNone) continue;
+      BufferId of_slot = slot_buffers_[static_cast<size_t>(node.slot)];
+      if (of_slot != kNone) add_user(of_slot, id);
     }
   }
 
@@ -176,26 +174,30 @@ class BufferFinder {
     if (users.empty() || users.back() != id) users.push_back(id);
   }
 
-  const OpTable& ops_;
   const Graph& graph_;
   Buffers found_;
-  std::vector<NodeId> last_read_;              // by value
-  std::vector<std::vector<ValueId>> members_;  // by buffer
-  std::map<SlotId, BufferId> slot_buffers_;
+  std::vector<NodeId> last_read_;             // by value
+  std::vector<std::vector<NodeId>> assigns_;  // by slot, in order
+  std::vector<BufferId> slot_buffers_;        // by slot
+  // The last nodes that read and make one of a buffer's values.
+  struct Last {
+    NodeId read = kNone, made = kNone;
+  };
+  std::vector<Last> last_;  // by buffer
 };
 
 }  // namespace
 
 bool is_assigned_in_place(const Graph& graph, const Buffers& buffers,
                           const Node& node) {
-  if (node.op != "assign") return false;
+  if (!node.is(OpKind::kAssign)) return false;
   const Value& value = graph.value(node.inputs[0]);
   return buffers.at(buffers.of(node.inputs[0])).slot == node.slot &&
          value.offset == 0 && is_contiguous(value.type.shape, value.strides);
 }
 
-Buffers find_buffers(const OpTable& ops, const Graph& graph) {
-  return BufferFinder(ops, graph).take();
+Buffers find_buffers(const OpTable&, const Graph& graph) {
+  return BufferFinder(graph).take();
 }
 
 }  // namespace braid::plan

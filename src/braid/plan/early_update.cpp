@@ -1,17 +1,17 @@
 #include "braid/plan/early_update.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
+#include <set>
 
 namespace braid::plan {
 namespace {
 
 class EarlyUpdater {
  public:
-  EarlyUpdater(const OpTable& ops, Graph& graph)
-      : ops_(ops),
-        graph_(graph),
+  explicit EarlyUpdater(Graph& graph)
+      : graph_(graph),
+        users_(graph),
         slot_of_(graph.values().size(), kNone),
         last_use_(graph.slots().size(), kNone),
         anchor_(graph.nodes().size()) {
@@ -21,7 +21,7 @@ class EarlyUpdater {
   void run() {
     for (NodeId id = 0; id < num_nodes(); ++id) note_uses(id);
     for (NodeId id = 0; id < num_nodes(); ++id) {
-      if (ops_.at(graph_.node(id).op).updates) move_group(id);
+      if (graph_.node(id).op->updates) move_group(id);
     }
     reorder();
   }
@@ -36,11 +36,11 @@ class EarlyUpdater {
   // The last node outside the update that looks at a slot's memory.
   void note_uses(NodeId id) {
     const Node& node = graph_.node(id);
-    if (node.op == "read") slot_of(node.outputs[0]) = node.slot;
-    if (ops_.at(node.op).view) {
+    if (node.is(OpKind::kRead)) slot_of(node.outputs[0]) = node.slot;
+    if (node.op->view) {
       slot_of(node.outputs[0]) = slot_of(node.inputs[0]);
     }
-    if (ops_.at(node.op).updates || node.phase == Phase::kUpdate) return;
+    if (node.op->updates || node.phase == Phase::kUpdate) return;
     for (ValueId input : node.inputs) {
       if (input == kNone || slot_of(input) == kNone) continue;
       last_use_[static_cast<size_t>(slot_of(input))] = id;
@@ -57,15 +57,13 @@ class EarlyUpdater {
       if (graph_.node(producer).phase == Phase::kUpdate) return;
       after = std::max(after, producer);
     }
-    std::vector<NodeId> group{id};
-    std::vector<ValueId> made = graph_.node(id).outputs;
-    for (NodeId n = id + 1; n < num_nodes(); ++n) {
-      const Node& node = graph_.node(n);
-      if (!follows(node, made)) continue;
-      group.push_back(n);
-      made.insert(made.end(), node.outputs.begin(), node.outputs.end());
-      if (node.slot == kNone) continue;
-      after = std::max(after, last_use_[static_cast<size_t>(node.slot)]);
+    std::set<NodeId> group{id};
+    // Grows behind `n` on the way: what follows stands further down.
+    for (NodeId n : group) {
+      add_followers(n, group);
+      SlotId slot = graph_.node(n).slot;
+      if (slot == kNone) continue;
+      after = std::max(after, last_use_[static_cast<size_t>(slot)]);
     }
     for (NodeId n : group) {
       anchor(n) = after;
@@ -74,11 +72,14 @@ class EarlyUpdater {
     }
   }
 
-  bool follows(const Node& node, const std::vector<ValueId>& made) const {
-    if (node.op != "assign" && !ops_.at(node.op).follows_update) return false;
-    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-      return std::find(made.begin(), made.end(), id) != made.end();
-    });
+  void add_followers(NodeId id, std::set<NodeId>& group) const {
+    for (ValueId output : graph_.node(id).outputs) {
+      for (NodeId user : users_.of(output)) {
+        const Node& node = graph_.node(user);
+        bool follows = node.is(OpKind::kAssign) || node.op->follows_update;
+        if (follows) group.insert(user);
+      }
+    }
   }
 
   // A read, and a view of what is read, cost nothing wherever they stand.
@@ -87,7 +88,7 @@ class EarlyUpdater {
       if (input == kNone || slot_of(input) == kNone) continue;
       NodeId reader = graph_.value(input).producer;
       Node& read = graph_.node(reader);
-      bool moves = read.op == "read" || ops_.at(read.op).view;
+      bool moves = read.is(OpKind::kRead) || read.op->view;
       if (!moves || read.phase != Phase::kUpdate) continue;
       anchor(reader) = kNone;
       read.phase = graph_.node(0).phase;
@@ -108,8 +109,8 @@ class EarlyUpdater {
     graph_.reorder(order);
   }
 
-  const OpTable& ops_;
   Graph& graph_;
+  Users users_;
   std::vector<SlotId> slot_of_;   // by value: the slot whose memory it is
   std::vector<NodeId> last_use_;  // by slot
   std::vector<NodeId> anchor_;    // by node: the node that it follows
@@ -117,8 +118,8 @@ class EarlyUpdater {
 
 }  // namespace
 
-passes::StepGraph update_early(const OpTable& ops, passes::StepGraph step) {
-  if (step.micro_batches == 1) EarlyUpdater(ops, step.graph).run();
+passes::StepGraph update_early(const OpTable&, passes::StepGraph step) {
+  if (step.micro_batches == 1) EarlyUpdater(step.graph).run();
   return step;
 }
 

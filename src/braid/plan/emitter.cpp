@@ -100,7 +100,7 @@ int32_t Emitter::evict(int32_t source, int32_t target, size_t stage) {
 
 void Emitter::emit_node(NodeId id) {
   const Node& node = graph_.node(id);
-  if (node.op == "read" || ops_.at(node.op).view ||
+  if (node.is(OpKind::kRead) || node.op->view ||
       is_assigned_in_place(graph_, analysis_.buffers, node)) {
     return;
   }
@@ -196,7 +196,7 @@ void Emitter::close_stage(size_t p) {
   }
   for (NodeId id = stage.begin; id < stage.end; ++id) {
     const Node& node = graph_.node(id);
-    if (!ops_.at(node.op).writes_slot || is_made_on_host(node.inputs[0])) {
+    if (!node.op->writes_slot || is_made_on_host(node.inputs[0])) {
       continue;
     }
     auto fetched = fetched_slot_.find({node.slot, p});
@@ -243,14 +243,16 @@ void Emitter::finish() {
 }
 
 void Emitter::find_gradients() {
+  std::multimap<ValueId, SlotId> parameters;  // by gradient
+  for (auto [slot, value] : gradients_) parameters.emplace(value, slot);
   for (size_t i = 0; i < program_.calls.size(); ++i) {
     const Call& call = program_.calls[i];
     const Node& node = graph_.node(call.node);
     // The first node that reads a gradient for its update.
-    bool clips = node.op == "clip_value";
-    if (!clips && !ops_.at(node.op).updates) continue;
-    for (auto [slot, value] : gradients_) {
-      if (node.inputs[clips ? 0 : 1] != value) continue;
+    bool clips = node.is(OpKind::kClipValue);
+    if (!clips && !node.op->updates) continue;
+    auto [first, last] = parameters.equal_range(node.inputs[clips ? 0 : 1]);
+    for (auto [value, slot] : std::ranges::subrange(first, last)) {
       program_.gradients.push_back(
           {slot, value,
            device_allocation(analysis_.buffers.of(value), call.node),

@@ -25,8 +25,7 @@ class Emitter {
  public:
   Emitter(const OpTable& ops, passes::StepGraph step, const Plan& plan,
           const WorkspaceRule& workspace)
-      : ops_(ops),
-        plan_(plan),
+      : plan_(plan),
         workspace_(workspace),
         gradients_(std::move(step.gradients)),
         program_(std::move(step.graph)),
@@ -68,7 +67,7 @@ class Emitter {
     return plan_.segments[static_cast<size_t>(segment)];
   }
   bool runs_on_host(const Node& node) const {
-    const Op& op = ops_.at(node.op);
+    const Op& op = *node.op;
     return (op.updates || op.follows_update) &&
            decision(node.segment).update == Update::kHost;
   }
@@ -97,7 +96,7 @@ class Emitter {
   void wait(int32_t event);
   void touch(int32_t allocation);
   int32_t push(Instruction instruction) {
-    program_.instructions.push_back(instruction);
+    program_.instructions.push_back(std::move(instruction));
     return static_cast<int32_t>(program_.instructions.size()) - 1;
   }
   int32_t next_instruction() const {
@@ -107,7 +106,6 @@ class Emitter {
     return program_.allocations[static_cast<size_t>(id)];
   }
 
-  const OpTable& ops_;
   const Plan& plan_;
   const WorkspaceRule& workspace_;
   std::map<SlotId, ValueId> gradients_;

@@ -7,49 +7,77 @@
 namespace braid::plan {
 namespace {
 
+// One segment after the other; nodes are put into order once, at the end.
 class Recomputer {
  public:
-  Recomputer(const OpTable& ops, Graph& graph, int32_t segment)
-      : ops_(ops), graph_(graph), segment_(segment) {}
-
-  void run() {
-    NodeId first = kNone;
-    auto num_nodes = static_cast<NodeId>(graph_.nodes().size());
-    for (NodeId id = 0; id < num_nodes; ++id) {
+  explicit Recomputer(Graph& graph)
+      : graph_(graph), num_old_(static_cast<NodeId>(graph.nodes().size())) {
+    for (NodeId id = 0; id < num_old_; ++id) {
       const Node& node = graph_.node(id);
-      if (!is_reader(node)) continue;
-      if (first == kNone) first = id;
-      for (ValueId input : node.inputs) need(input);
+      if (is_reader(node)) readers_[node.segment].push_back(id);
     }
-    if (needed_.empty()) return;
-    for (NodeId id : needed_) repeat(id);
-    for (NodeId id = 0; id < num_nodes; ++id) {
-      if (is_reader(graph_.node(id))) rewire(graph_.node(id));
+  }
+
+  void run(int32_t segment) {
+    auto found = readers_.find(segment);
+    if (found == readers_.end()) return;
+    copies_.clear();
+    std::set<NodeId> needed;  // in order
+    for (NodeId id : found->second) {
+      for (ValueId input : graph_.node(id).inputs) {
+        need(input, segment, needed);
+      }
     }
-    move_before(first, num_nodes);
+    Copied& copied = before_[found->second[0]];
+    copied.begin = static_cast<NodeId>(graph_.nodes().size());
+    for (NodeId id : needed) repeat(id);
+    copied.end = static_cast<NodeId>(graph_.nodes().size());
+    for (NodeId id : found->second) rewire(graph_.node(id));
+  }
+
+  // The copies, at the end so far, move before the first reader of their
+  // segment.
+  void reorder() {
+    std::vector<NodeId> order;
+    order.reserve(graph_.nodes().size());
+    for (NodeId id = 0; id < num_old_; ++id) {
+      auto copied = before_.find(id);
+      if (copied != before_.end()) {
+        for (NodeId c = copied->second.begin; c < copied->second.end; ++c) {
+          order.push_back(c);
+        }
+      }
+      order.push_back(id);
+    }
+    graph_.reorder(order);
   }
 
  private:
-  // Backward nodes of the segment; its buffer assignments keep the originals.
-  bool is_reader(const Node& node) const {
-    return node.phase == Phase::kBackward && node.segment == segment_ &&
-           node.op != "assign";
+  struct Copied {
+    NodeId begin = 0, end = 0;
+  };
+
+  // Backward nodes; assignments of buffers keep the originals.
+  static bool is_reader(const Node& node) {
+    return node.phase == Phase::kBackward && !node.is(OpKind::kAssign);
   }
 
-  bool can_repeat(const Node& node) const {
-    return node.phase == Phase::kForward && node.segment == segment_ &&
-           node.op != "read" && !ops_.at(node.op).writes_slot;
+  static bool can_repeat(const Node& node, int32_t segment) {
+    return node.phase == Phase::kForward && node.segment == segment &&
+           !node.op->uses_slot();
   }
 
   // The node of a value, and all that it needs within the segment.
-  void need(ValueId value) {
+  void need(ValueId value, int32_t segment, std::set<NodeId>& needed) const {
     std::vector<ValueId> open{value};
     while (!open.empty()) {
       ValueId at = open.back();
       open.pop_back();
       NodeId producer = at == kNone ? kNone : graph_.value(at).producer;
-      if (producer == kNone || !can_repeat(graph_.node(producer))) continue;
-      if (!needed_.insert(producer).second) continue;
+      if (producer == kNone || !can_repeat(graph_.node(producer), segment)) {
+        continue;
+      }
+      if (!needed.insert(producer).second) continue;
       for (ValueId input : graph_.node(producer).inputs) open.push_back(input);
     }
   }
@@ -75,34 +103,23 @@ class Recomputer {
     }
   }
 
-  // The copies, at the end so far, move before the first reader.
-  void move_before(NodeId first, NodeId num_old) {
-    std::vector<NodeId> order;
-    auto num_nodes = static_cast<NodeId>(graph_.nodes().size());
-    for (NodeId id = 0; id < num_old; ++id) {
-      if (id == first) {
-        for (NodeId c = num_old; c < num_nodes; ++c) order.push_back(c);
-      }
-      order.push_back(id);
-    }
-    graph_.reorder(order);
-  }
-
-  const OpTable& ops_;
   Graph& graph_;
-  int32_t segment_;
-  std::set<NodeId> needed_;  // in order
-  std::map<ValueId, ValueId> copies_;
+  NodeId num_old_;
+  std::map<int32_t, std::vector<NodeId>> readers_;  // by segment
+  std::map<NodeId, Copied> before_;                 // by first reader
+  std::map<ValueId, ValueId> copies_;               // of the present segment
 };
 
 }  // namespace
 
-passes::StepGraph add_recompute(const OpTable& ops, passes::StepGraph step,
+passes::StepGraph add_recompute(const OpTable&, passes::StepGraph step,
                                 const Plan& plan) {
+  Recomputer recomputer(step.graph);
   for (size_t i = 0; i < plan.segments.size(); ++i) {
     if (plan.segments[i].activations != Activations::kRecompute) continue;
-    Recomputer(ops, step.graph, static_cast<int32_t>(i)).run();
+    recomputer.run(static_cast<int32_t>(i));
   }
+  recomputer.reorder();
   return step;
 }
 

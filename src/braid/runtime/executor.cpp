@@ -33,7 +33,7 @@ void check_limit(const plan::Program& program, Backend& backend) {
 void check_measurable(const Node& node, double bytes) {
   if (bytes <= static_cast<double>(machine_bytes())) return;
   fail_world("[plan] '{}'{} works on {}, more than the {} of this machine",
-             node.op, node.path.empty() ? "" : " at " + node.path,
+             node.op->name, node.path.empty() ? "" : " at " + node.path,
              bytes_text(static_cast<int64_t>(std::min(bytes, 9e18))),
              bytes_text(machine_bytes()));
 }

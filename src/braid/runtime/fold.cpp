@@ -19,7 +19,7 @@ int64_t bytes_of(const ValueType& type) {
 }
 
 bool names_no_input(const Node& node) {
-  return node.op == "torch_op" &&
+  return node.is(OpKind::kForeign) &&
          node.attrs.text("args").find('$') == std::string::npos;
 }
 
@@ -37,9 +37,8 @@ std::string constant_name(const ValueType& type,
 // Finds the values that are known, and those of them that others need.
 class ConstantFinder {
  public:
-  ConstantFinder(const OpTable& ops, const Graph& graph)
-      : ops_(ops),
-        graph_(graph),
+  explicit ConstantFinder(const Graph& graph)
+      : graph_(graph),
         known_(graph.values().size(), false),
         wanted_(graph.values().size(), false) {
     for (const Node& node : graph.nodes()) {
@@ -56,7 +55,7 @@ class ConstantFinder {
   bool wanted(ValueId id) const { return at(wanted_, id); }
   // Whether a node need not run in every step.
   bool is_folded(const Node& node) const {
-    return !node.outputs.empty() && node.op != "read" &&
+    return !node.outputs.empty() && !node.is(OpKind::kRead) &&
            std::all_of(node.outputs.begin(), node.outputs.end(),
                        [&](ValueId id) { return at(known_, id); });
   }
@@ -70,10 +69,10 @@ class ConstantFinder {
   }
 
   bool is_known(const Node& node) const {
-    if (node.op == "read") {
+    if (node.is(OpKind::kRead)) {
       return graph_.slot(node.slot).role == Role::kConstant;
     }
-    const Op& op = ops_.at(node.op);
+    const Op& op = *node.op;
     if (op.random || op.writes_slot) return false;
     if (op.ignores_inputs || names_no_input(node)) return fits(node);
     bool all = !node.inputs.empty();
@@ -92,7 +91,6 @@ class ConstantFinder {
     if (at(known_, id)) set(wanted_, id);
   }
 
-  const OpTable& ops_;
   const Graph& graph_;
   std::vector<bool> known_, wanted_;
 };
@@ -131,7 +129,7 @@ ConstantPart constant_part(const OpTable& ops, const Graph& graph,
   };
   std::map<SlotId, SlotId> slots;
   for (const Node& node : graph.nodes()) {
-    if (node.op == "read") {
+    if (node.is(OpKind::kRead)) {
       if (graph.slot(node.slot).role != Role::kConstant) continue;
       auto [known, fresh] = slots.emplace(node.slot, 0);
       if (fresh) {
@@ -192,7 +190,8 @@ class Folder {
 
  private:
   bool is_constant(const Node& node) const {
-    return node.op == "read" && graph_.slot(node.slot).role == Role::kConstant;
+    return node.is(OpKind::kRead) &&
+           graph_.slot(node.slot).role == Role::kConstant;
   }
 
   void add(const Node& node) {
@@ -248,7 +247,7 @@ class Folder {
 
 Folded fold_constants(const OpTable& ops, const Graph& graph,
                       const SlotBytes& constants) {
-  ConstantFinder finder(ops, graph);
+  ConstantFinder finder(graph);
   ConstantPart part = constant_part(ops, graph, finder);
   std::map<ValueId, std::vector<std::byte>> contents;
   if (!part.wanted.empty()) {

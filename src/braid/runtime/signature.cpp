@@ -28,7 +28,7 @@ struct Printer {
 }  // namespace
 
 std::string call_signature(const Graph& graph, const Node& node, int threads) {
-  std::string text = fmt::format("{} t{}", node.op, threads);
+  std::string text = fmt::format("{} t{}", node.op->name, threads);
   for (ValueId id : node.inputs) append(text, graph, id);
   text += " ->";
   for (ValueId id : node.outputs) append(text, graph, id);

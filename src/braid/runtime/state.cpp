@@ -6,7 +6,6 @@
 
 #include "braid/base/error.h"
 #include "braid/base/narrow_float.h"
-#include "braid/passes/names.h"
 #include "braid/runtime/initial_values.h"
 
 namespace braid::runtime {
@@ -55,7 +54,7 @@ std::vector<std::byte> initial_content(const Slot& slot, int64_t seed) {
       fail_usage("[state] slot '{}': {} slots begin with zeros or a file",
                  slot.name, dtype_name(slot.dtype));
   }
-  if (slot.name == passes::kSeedSlot) {
+  if (slot.use == SlotUse::kSeed) {
     std::memcpy(content.data(), &seed, sizeof seed);
   }
   return content;
@@ -66,6 +65,7 @@ State::State(const std::vector<Slot>& slots,
     : slots_(slots), backend_(backend) {
   for (size_t i = 0; i < slots.size(); ++i) {
     const Slot& slot = slots[i];
+    ids_.add(slot.name, static_cast<SlotId>(i));
     members_ = std::max(members_, slot.members);
     if (!slot.owners.empty()) {
       members_ = std::max(members_, slot.owners.back() + 1);
@@ -98,12 +98,7 @@ void State::initialise(std::span<const int64_t> seeds) {
   }
 }
 
-SlotId State::find(std::string_view name) const {
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].name == name) return static_cast<SlotId>(i);
-  }
-  return kNone;
-}
+SlotId State::find(std::string_view name) const { return ids_.find(name); }
 
 SlotId State::find(std::string_view own_name, int64_t member) const {
   SlotId all = find(own_name);

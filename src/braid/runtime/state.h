@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "braid/base/name_index.h"
 #include "braid/plan/program.h"
 #include "braid/runtime/backend.h"
 
@@ -53,6 +54,7 @@ class State {
   void check_size(SlotId slot, size_t given, int64_t expected) const;
 
   std::vector<Slot> slots_;
+  NameIndex ids_;
   Backend& backend_;
   int64_t members_ = 0;
   int64_t version_ = 0;

@@ -6,7 +6,6 @@
 #include "braid/base/error.h"
 #include "braid/base/text.h"
 #include "braid/passes/names.h"
-#include "braid/passes/step/label_smoothing.h"
 
 namespace braid::train {
 namespace {
@@ -31,8 +30,8 @@ runtime::ExecutableOptions executable_options(const TrainerOptions& options) {
 
 // Under which name a value of a layer is set for all layers at once.
 std::string common_name(const Slot& slot) {
-  if (passes::is_dropout_rate(slot)) return "dropout";
-  return passes::is_label_smoothing(slot) ? "label_smoothing" : "";
+  if (slot.use == SlotUse::kDropoutRate) return "dropout";
+  return slot.use == SlotUse::kLabelSmoothing ? "label_smoothing" : "";
 }
 
 void write_number(runtime::State& state, SlotId slot, int64_t member,

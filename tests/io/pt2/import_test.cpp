@@ -91,14 +91,16 @@ const ValueType& output_type(const Graph& graph, const std::string& name) {
   return graph.value(graph.find_output(name)).type;
 }
 
+const std::string& name_of(const Node& node) { return node.op->name; }
+
 int64_t count(const Graph& graph, const std::string& op) {
-  return std::ranges::count(graph.nodes(), op, &Node::op);
+  return std::ranges::count(graph.nodes(), op, name_of);
 }
 
 std::vector<std::string> assigned(const Graph& graph) {
   std::vector<std::string> names;
   for (const Node& node : graph.nodes()) {
-    if (node.op == "assign") names.push_back(graph.slot(node.slot).name);
+    if (node.op->name == "assign") names.push_back(graph.slot(node.slot).name);
   }
   std::ranges::sort(names);
   return names;
@@ -108,10 +110,10 @@ std::vector<std::string> assigned(const Graph& graph) {
 std::string producer_of_loss(const Graph& graph) {
   const Node* node =
       &graph.node(graph.value(graph.find_output("loss")).producer);
-  while (node->op == "reshape" || node->op == "copy") {
+  while (node->op->name == "reshape" || node->op->name == "copy") {
     node = &graph.node(graph.value(node->inputs[0]).producer);
   }
-  return node->op;
+  return node->op->name;
 }
 
 std::vector<float> content(const Imported& imported, const std::string& name) {
@@ -198,7 +200,7 @@ TEST(Pt2Import, frozen_parameters_are_not_trainable) {
 
 TEST(Pt2Import, layers_and_nodes_keep_their_paths) {
   Imported imported = import_path(fixture("tied_"));
-  auto linear = std::ranges::find(imported.graph.nodes(), "linear", &Node::op);
+  auto linear = std::ranges::find(imported.graph.nodes(), "linear", name_of);
   ASSERT_NE(linear, imported.graph.nodes().end());
   EXPECT_EQ(linear->path, "head");
 }
@@ -334,7 +336,7 @@ TEST(Pt2Import, operators_without_a_rule_are_run_by_libtorch) {
   error_of<std::runtime_error>([&] { import_changed(archive, {}, none); });
   EXPECT_EQ(none.asked, (std::vector<std::string>{"aten::sparkle.Tensor"}));
   Graph graph = import_changed(archive, {}, SameTypeOps()).graph;
-  auto node = std::ranges::find(graph.nodes(), "torch_op", &Node::op);
+  auto node = std::ranges::find(graph.nodes(), "torch_op", name_of);
   ASSERT_NE(node, graph.nodes().end());
   EXPECT_EQ(node->attrs.text("target"), "aten::sparkle.Tensor");
   EXPECT_EQ(node->inputs.size(), 2u);

@@ -14,7 +14,7 @@ namespace {
 
 Node node_with(const std::string& op, const Attrs& attrs) {
   Node node;
-  node.op = op;
+  node.op = &table().at(op);
   node.attrs = attrs;
   return node;
 }

@@ -34,7 +34,7 @@ Graph three() {
 Lowerings chosen(const Graph& one, const ArrayOptions& options) {
   Lowerings all = choose_lowerings(table(), one, options), found;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (one.nodes()[i].op == "conv2d") found.push_back(all[i]);
+    if (one.nodes()[i].op->name == "conv2d") found.push_back(all[i]);
   }
   return found;
 }

@@ -111,7 +111,7 @@ TEST(ArrayPass, ChainsOverImagesStayMergedWithoutPermutes) {
   NodeId first = id_of(graph, node_of(graph, "conv2d"));
   NodeId last = id_of(graph, node_of(graph, "add"));
   for (NodeId id = first; id <= last; ++id) {
-    EXPECT_NE(graph.node(id).op, "permute") << id;
+    EXPECT_NE(graph.node(id).op->name, "permute") << id;
   }
   EXPECT_EQ(count_op(graph, "permute"), 2);  // in before, out after
   EXPECT_EQ(node_of(graph, "conv2d").attrs.integer("groups"), 3);
@@ -173,7 +173,7 @@ TEST(ArrayPass, ASharedRateOfDropoutHasMemoryPerMember) {
   const Node& dropout = node_of(graph, "dropout");
   const Value& rate = graph.value(dropout.inputs[1]);
   EXPECT_EQ(rate.type.shape, (Shape{3}));
-  EXPECT_EQ(graph.node(rate.producer).op, "copy");
+  EXPECT_EQ(graph.node(rate.producer).op->name, "copy");
 }
 
 // [N, B * O] and one number that has more dimensions than it.

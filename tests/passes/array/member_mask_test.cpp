@@ -25,7 +25,7 @@ TEST(MemberMask, BuffersTakeTheirOldContentWhereAMemberPauses) {
   EXPECT_EQ(node_of(graph, "assign").inputs[0], chosen.outputs[0]);
   EXPECT_EQ(chosen.inputs[1], node_of(graph, "relu").outputs[0]);
   const Node& before = graph.node(graph.value(chosen.inputs[2]).producer);
-  EXPECT_EQ(before.op, "read");
+  EXPECT_EQ(before.op->name, "read");
   EXPECT_EQ(before.slot, graph.find_slot("mean"));
 }
 

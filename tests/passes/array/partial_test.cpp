@@ -139,7 +139,7 @@ TEST(Partial, AWiderLayerPartsWhatIsBetweenTwoThatFit) {
   // Layers of both members lie side by side.
   Names layers;
   for (const Node& node : graph.nodes()) {
-    if (node.op == "linear") layers.push_back(node.path);
+    if (node.op->name == "linear") layers.push_back(node.path);
   }
   EXPECT_EQ(layers, (Names{"first", "second", "second", "head", "head"}));
   // The loss sees shapes that agree again.

@@ -137,9 +137,9 @@ TEST(LayoutPass, AnOutputInTheMemoryOfASlotIsCopiedWhereItIsMade) {
             (Names{"read", "copy", "permute", "copy", "exp", "assign"}));
   for (const char* name : {"plain", "turned"}) {
     const Value& value = output_value(graph, name);
-    EXPECT_EQ(graph.node(value.producer).op, "copy") << name;
+    EXPECT_EQ(graph.node(value.producer).op->name, "copy") << name;
   }
-  EXPECT_EQ(graph.node(output_value(graph, "made").producer).op, "exp");
+  EXPECT_EQ(graph.node(output_value(graph, "made").producer).op->name, "exp");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "braid/passes/rewrite/precision.h"
 
+#include "braid/ops/core/precision_rows.h"
+
 #include <gtest/gtest.h>
 
 #include "passes/text_graphs.h"

@@ -68,7 +68,7 @@ TEST(Accumulate, TheUpdateReadsTheSum) {
   auto [slot, gradient] = *step.gradients.begin();
   EXPECT_EQ(graph.slot(slot).name, "a");
   const Node& read = graph.node(graph.value(gradient).producer);
-  EXPECT_EQ(read.op, "read");
+  EXPECT_EQ(read.op->name, "read");
   EXPECT_EQ(read.phase, Phase::kUpdate);
   EXPECT_EQ(graph.slot(read.slot).name, "gradient/a");
   EXPECT_EQ(id_of(graph, read), static_cast<NodeId>(graph.nodes().size()) - 1);

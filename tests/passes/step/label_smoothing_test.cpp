@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "braid/graph/slot_use.h"
 #include "braid/passes/array/array.h"
 #include "braid/passes/step/autodiff.h"
 #include "passes/text_graphs.h"
@@ -62,7 +63,7 @@ TEST(LabelSmoothing, AFreeGraphStaysAsItIs) {
 
 TEST(LabelSmoothing, OnlyItsSlotsAreSmoothing) {
   auto is = [](std::string name, Role role = Role::kHyper) {
-    return is_label_smoothing({.name = std::move(name), .role = role});
+    return use_of_name(name, role) == SlotUse::kLabelSmoothing;
   };
   EXPECT_TRUE(is("hyper/label_smoothing"));
   EXPECT_TRUE(is("hyper/loss.label_smoothing12"));

@@ -80,7 +80,8 @@ TEST(LossScale, GradientsAreScaledAndDividedAgain) {
     EXPECT_EQ(node_of(graph, "loss_scale_update").inputs[2],
               node_of(graph, "is_finite").outputs[0]);
     ValueId loss = graph.find_output("loss");
-    EXPECT_EQ(graph.node(graph.value(loss).producer).op, "scale_gradient");
+    EXPECT_EQ(graph.node(graph.value(loss).producer).op->name,
+              "scale_gradient");
   }
 }
 

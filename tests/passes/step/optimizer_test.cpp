@@ -143,9 +143,9 @@ TEST(OptimizerPass, CountersAdvance) {
   const Graph& graph = step.graph;
   ASSERT_EQ(count_op(graph, "advance"), 2);
   for (const Node& assign : graph.nodes()) {
-    if (assign.op != "assign") continue;
+    if (assign.op->name != "assign") continue;
     const Node& made = graph.node(graph.value(assign.inputs[0]).producer);
-    if (made.op != "advance") continue;
+    if (made.op->name != "advance") continue;
     bool is_update = graph.slot(assign.slot).name == kUpdateSlot;
     EXPECT_EQ(made.inputs.at(1) != kNone, is_update);
   }

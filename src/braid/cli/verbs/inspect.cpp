@@ -199,10 +199,10 @@ class ZeroFeed {
 };
 
 // Ops that an array runs once per member.
-void print_loops(const OpTable& ops, const Graph& forward) {
+void print_loops(const Graph& forward) {
   std::set<std::string> loops;
   for (const Node& node : forward.nodes()) {
-    if (ops.at(node.op).trait == "loop") loops.insert(node.op);
+    if (node.op->array_rule == ArrayRule::kLoop) loops.insert(node.op->name);
   }
   std::string list = loops.empty() ? "none" : "";
   for (const std::string& op : loops) list += (list.empty() ? "" : ", ") + op;
@@ -320,7 +320,7 @@ void print_summary(const OpTable& ops, const train::LoadedModel& model,
   if (o.copies > 0) {
     print_array(ops, spec_with(forward, o, "sgd"), target_here());
   }
-  print_loops(ops, forward);
+  print_loops(forward);
   print_foreign(ops, model, backend);
 }
 

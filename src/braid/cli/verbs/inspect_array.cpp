@@ -42,7 +42,7 @@ std::vector<Layer> layers_of(const Graph& one,
   std::map<std::string, size_t> known;
   for (size_t i = 0; i < one.nodes().size(); ++i) {
     const Node& node = one.nodes()[i];
-    if (node.op == "read" || node.op == "assign") continue;
+    if (node.is(OpKind::kRead) || node.is(OpKind::kAssign)) continue;
     auto [at, fresh] = known.emplace(node.path, layers.size());
     if (fresh) layers.push_back({node.path, {}, {}});
     Layer& layer = layers[at->second];
@@ -83,7 +83,7 @@ void print_turns(const std::vector<passes::Turn>& turns) {
 void print_shared(const Graph& one, const passes::ArrayReport& report) {
   int64_t shared = 0;
   for (const Node& node : one.nodes()) {
-    if (node.op == "read") continue;
+    if (node.is(OpKind::kRead)) continue;
     for (ValueId id : node.outputs) {
       Layout layout = report.layouts[static_cast<size_t>(id)];
       shared += layout == Layout::kShared;

@@ -140,7 +140,7 @@ const ChainOp* find_chain_op(std::string_view name) {
 }
 
 ChainStep chain_step(const Node& node) {
-  const ChainOp* op = find_chain_op(node.op);
+  const ChainOp* op = node.op->fusible;
   if (!op || (op->tanh && !node.attrs.flag_or("tanh", false))) return {};
   ChainStep step{.op = op};
   return take_numbers(*op, node.attrs, step.numbers) ? step : ChainStep{};

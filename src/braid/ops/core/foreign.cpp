@@ -223,10 +223,6 @@ std::vector<ValueType> parse_types(std::string_view text) {
   return types;
 }
 
-bool is_foreign(const Node& node) {
-  return node.op == "torch_op" || node.op == "torch_op_backward";
-}
-
 std::vector<Var> torch_op(const ForeignOps& foreign, const std::string& target,
                           const std::vector<ForeignArg>& args,
                           const std::vector<Var>& inputs) {
@@ -242,15 +238,17 @@ std::vector<Var> torch_op(const ForeignOps& foreign, const std::string& target,
 void add_foreign_ops(OpTable& table) {
   table.add({.name = "torch_op",
              .summary = "any other op of ATen, see `target`",
+             .kind = OpKind::kForeign,
              .min_inputs = 0,
              .max_inputs = kMaxInputs,
              .shape = forward_shape,
              .vjp = foreign_vjp,
              .takes_all_gradients = true,
              .array = array_loop,
-             .trait = "loop"});
+             .array_rule = ArrayRule::kLoop});
   table.add({.name = "torch_op_backward",
              .summary = "gradients of a torch_op, by running it once more",
+             .kind = OpKind::kForeignBackward,
              .max_inputs = 2 * kMaxInputs,
              .shape = backward_shape});
 }

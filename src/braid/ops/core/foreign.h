@@ -61,7 +61,9 @@ std::string print_types(const std::vector<ValueType>& types);
 std::vector<ValueType> parse_types(std::string_view text);
 
 // A torch_op or the gradient of one.
-bool is_foreign(const Node& node);
+inline bool is_foreign(const Node& node) {
+  return node.is(OpKind::kForeign) || node.is(OpKind::kForeignBackward);
+}
 
 // What is known about ATen's operators; the runtime implements it.
 class ForeignOps {

@@ -13,16 +13,11 @@ constexpr std::pair<Lowering, std::string_view> kNames[] = {
 };
 
 bool is_transposed(const NodeView& v) {
-  return v.node().op.starts_with("conv_transpose");
+  return v.node().is(OpKind::kTransposedConvolution);
 }
 
 bool is_convolution(const NodeView& v) {
-  const std::string& op = v.node().op;
-  for (const char* name : {"conv1d", "conv2d", "conv3d", "conv_transpose1d",
-                           "conv_transpose2d", "conv_transpose3d"}) {
-    if (op == name) return true;
-  }
-  return false;
+  return v.node().is(OpKind::kConvolution) || is_transposed(v);
 }
 
 bool all_are(const Ints& list, int64_t number) {
@@ -132,7 +127,7 @@ std::vector<Lowering> lowerings_of(const NodeView& one) {
 
 std::string convolution_text(const NodeView& one) {
   std::string text =
-      fmt::format("{} {} {} {}", one.node().op, dtype_name(one.dtype(0)),
+      fmt::format("{} {} {} {}", one.node().op->name, dtype_name(one.dtype(0)),
                   shape_text(one.shape(0)), shape_text(one.shape(1)));
   for (const char* name : {"stride", "padding", "dilation", "output_padding"}) {
     if (!one.attrs().has(name)) continue;

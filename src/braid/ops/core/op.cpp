@@ -4,11 +4,13 @@
 
 #include "braid/base/text.h"
 #include "braid/ops/build/functions.h"
+#include "braid/ops/core/chain.h"
+#include "braid/ops/core/precision_rows.h"
 
 namespace braid {
 
 int64_t NodeView::dim(size_t i, int64_t d) const {
-  int64_t at = normalize_dim(d, rank(i), node_.op.c_str());
+  int64_t at = normalize_dim(d, rank(i), node_.op->name.c_str());
   if (rank(i) == 0) fail("input {} is a scalar", i);
   return shape(i)[static_cast<size_t>(at)];
 }
@@ -21,7 +23,7 @@ void NodeView::expect_members(size_t i) const {
 
 void NodeView::fail_text(const std::string& text) const {
   std::string where = node_.path.empty() ? "" : " at " + node_.path;
-  fail_usage("[{}{}] {}", node_.op, where, text);
+  fail_usage("[{}{}] {}", node_.op->name, where, text);
 }
 
 Var VjpContext::grad(size_t i) {
@@ -46,8 +48,14 @@ void OpTable::add(Op op) {
     fail_usage("[ops.add] '{}' is already there", op.name);
   }
   if (!families_.empty()) op.family = families_.back();
+  if (op.precision == Precision::kFollow) {
+    op.precision = precision_of(op.name);
+  }
+  op.fusible = find_chain_op(op.name);
+  op.index = by_index_.size();
   std::string name = op.name;
-  ops_.emplace(std::move(name), std::move(op));
+  auto at = ops_.emplace(std::move(name), std::move(op)).first;
+  by_index_.push_back(&at->second);
 }
 
 const Op* OpTable::find(std::string_view name) const {
@@ -63,9 +71,14 @@ const Op& OpTable::at(std::string_view name) const {
              nearest_name(name, names));
 }
 
+const Op& OpTable::own(const Op& op) const {
+  bool is_own = op.index < by_index_.size() && by_index_[op.index] == &op;
+  return is_own ? op : at(op.name);
+}
+
 std::vector<ValueType> OpTable::infer(const Graph& graph,
                                       const Node& node) const {
-  const Op& op = at(node.op);
+  const Op& op = own(*node.op);
   NodeView view(graph, node);
   if (node.inputs.size() < op.min_inputs ||
       node.inputs.size() > op.max_inputs) {
@@ -82,18 +95,13 @@ std::vector<ValueType> OpTable::infer(const Graph& graph,
     return types;
   } catch (const std::logic_error& error) {
     // Attributes and shapes do not know whose they are.
-    if (std::string_view(error.what()).starts_with("[" + node.op)) throw;
+    if (std::string_view(error.what()).starts_with("[" + op.name)) throw;
     view.fail("{}", error.what());
   }
 }
 
-bool OpTable::is_random(const std::string& op) const {
-  const Op* found = find(op);
-  return found && found->random;
-}
-
 Cost OpTable::cost(const Graph& graph, const Node& node) const {
-  const Op& op = at(node.op);
+  const Op& op = *node.op;
   if (op.view) return {};
   NodeView view(graph, node);
   Cost cost;

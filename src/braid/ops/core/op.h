@@ -1,12 +1,8 @@
-// An operator is one struct: what it yields, its gradient, how members of an
-// array become one op, what it costs. Kernels live in runtime/kernels.
-//
-// Rules are plain functions over small contexts. Every field has a default;
-// families share rules by trait (traits.h).
+// What the rules of an operator (graph/op.h) are written with, and the table
+// of all operators.
 #pragma once
 
-#include <functional>
-#include <optional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -124,68 +120,31 @@ class ArrayContext {
   Var rows(size_t input);
 };
 
-struct Cost {
-  double flops = 0;
-  double bytes = 0;  // read and written once each
-};
-
-// How an output that aliases input 0 lies in that input's memory.
-struct View {
-  Strides strides;
-  int64_t offset = 0;
-};
-
-// An output that may take over the bytes of an input nobody reads any more.
-struct InPlace {
-  size_t output;
-  size_t input;
-};
-
-struct Op {
-  using ShapeRule = std::function<std::vector<ValueType>(const NodeView&)>;
-
-  std::string name;
-  std::string summary;      // what it computes, with shapes in letters
-  std::string family = {};  // set by the table
-  size_t min_inputs = 1;
-  size_t max_inputs = 1;
-  ShapeRule shape = {};
-  std::function<void(VjpContext&)> vjp = {};  // none: an error to ask
-  bool takes_all_gradients = false;  // else the first output alone has one
-  std::function<void(ArrayContext&)> array = {};   // none: made after arrays
-  std::string trait = {};                          // which array rule, in words
-  std::function<Cost(const NodeView&)> cost = {};  // default: bytes touched
-  // Output 0 is a view of input 0; nothing when its strides do not allow it.
-  std::function<std::optional<View>(const NodeView&)> view = {};
-  // Strides of output 0 when they are not row-major.
-  std::function<Strides(const NodeView&)> strides = {};
-  std::vector<InPlace> in_place = {};
-  bool ignores_inputs = false;  // a factory: an input only names the graph
-  bool random = false;          // draws from the counter RNG
-  bool writes_slot = false;     // assign, accumulate
-  bool updates = false;         // makes new content of a parameter
-  bool follows_update = false;  // works on that content, where it was made
-};
-
 // All operators by name. Passes take it by reference; there is no registry.
+// Graphs point to its ops, which stay where they are when it is moved.
 class OpTable : public TypeRules {
  public:
+  OpTable() = default;
+  OpTable(OpTable&&) = default;
+  OpTable& operator=(OpTable&&) = default;
+
   // Ops that follow belong to a family, in the words of the documentation.
   void begin_family(std::string title);
   const std::vector<std::string>& families() const { return families_; }
   void add(Op op);
-  const Op* find(std::string_view name) const;
+  const Op* find(std::string_view name) const override;
   // Throws and names the nearest known op when there is none.
-  const Op& at(std::string_view name) const;
+  const Op& at(std::string_view name) const override;
+  const Op& own(const Op& op) const override;
   const std::map<std::string, Op, std::less<>>& all() const { return ops_; }
 
   std::vector<ValueType> infer(const Graph& graph,
                                const Node& node) const override;
-  bool is_random(const std::string& op) const override;
   Cost cost(const Graph& graph, const Node& node) const;
 
  private:
   std::map<std::string, Op, std::less<>> ops_;
+  std::vector<const Op*> by_index_;
   std::vector<std::string> families_;
 };
 

@@ -1,25 +1,38 @@
 #include "braid/ops/core/operators_page.h"
 
+#include <algorithm>
 #include <array>
 
 namespace braid {
 namespace {
 
-// Which array rule an op has, in words.
-struct Trait {
+// Array rules by name and in words.
+struct Rule {
+  ArrayRule rule;
   std::string_view name, words;
 };
-constexpr std::array<Trait, 9> kTraits = {{
-    {"pointwise", "element by element: members stay where they lie"},
-    {"shift_dims", "dimensions move by one behind the members"},
-    {"fold_batch", "members become part of the batch"},
-    {"channels", "merged channels as they lie, else part of the batch"},
-    {"merge_channels", "members become groups of channels"},
-    {"lowered", "groups of channels or members apart, as is fastest"},
-    {"members", "the kernel works on `[B, ...]`, each member apart"},
-    {"own", "a rule of its own"},
-    {"loop", "one call per member"},
+constexpr std::array<Rule, 9> kRules = {{
+    {ArrayRule::kPointwise, "pointwise",
+     "element by element: members stay where they lie"},
+    {ArrayRule::kShiftDims, "shift_dims",
+     "dimensions move by one behind the members"},
+    {ArrayRule::kFoldBatch, "fold_batch", "members become part of the batch"},
+    {ArrayRule::kChannels, "channels",
+     "merged channels as they lie, else part of the batch"},
+    {ArrayRule::kMergeChannels, "merge_channels",
+     "members become groups of channels"},
+    {ArrayRule::kLowered, "lowered",
+     "groups of channels or members apart, as is fastest"},
+    {ArrayRule::kMembers, "members",
+     "the kernel works on `[B, ...]`, each member apart"},
+    {ArrayRule::kOwn, "own", "a rule of its own"},
+    {ArrayRule::kLoop, "loop", "one call per member"},
 }};
+
+std::string_view rule_name(ArrayRule rule) {
+  const auto* row = std::ranges::find(kRules, rule, &Rule::rule);
+  return row == kRules.end() ? "" : row->name;
+}
 
 // Text in a table must not end its cell.
 std::string cell(const std::string& text) {
@@ -38,7 +51,8 @@ std::string number_of_inputs(const Op& op) {
 bool is_for_models(const Op& op) { return static_cast<bool>(op.array); }
 
 std::string row_of(const Op& op) {
-  std::string traits = op.view ? op.trait + ", view" : op.trait;
+  std::string traits(rule_name(op.array_rule));
+  if (op.view) traits += ", view";
   if (op.random) traits += ", random";
   return fmt::format("| `{}` | {} | {} | {} | {} |\n", op.name,
                      cell(op.summary), number_of_inputs(op),
@@ -50,7 +64,7 @@ std::string intro(const OpTable& ops) {
   for (const auto& [name, op] : ops.all()) {
     models += is_for_models(op);
     gradients += is_for_models(op) && op.vjp;
-    loops += op.trait == "loop";
+    loops += op.array_rule == ArrayRule::kLoop;
   }
   return fmt::format(
       "# Operators\n\n"
@@ -67,8 +81,8 @@ std::string intro(const OpTable& ops) {
 
 std::string operators_page(const OpTable& ops) {
   std::string page = intro(ops);
-  for (const Trait& trait : kTraits) {
-    page += fmt::format("- *{}*: {}\n", trait.name, trait.words);
+  for (const Rule& rule : kRules) {
+    page += fmt::format("- *{}*: {}\n", rule.name, rule.words);
   }
   page += "- *view*: no bytes of its own where strides allow\n";
   for (const std::string& family : ops.families()) {

@@ -58,7 +58,7 @@ Shape common_shape(const NodeView& v) {
   Shape shape;
   for (size_t i = 0; i < v.count(); ++i) {
     if (!v.has(i)) continue;
-    shape = broadcast_shapes(shape, v.shape(i), v.node().op.c_str());
+    shape = broadcast_shapes(shape, v.shape(i), v.node().op->name.c_str());
   }
   return shape;
 }
@@ -101,7 +101,7 @@ void array_promoted(ArrayContext& c, size_t first,
     if (i < first || !c.has(i) || c.shared(i) || one.rank(i) > 0) continue;
     inputs.back() = cast(inputs.back(), common);
   }
-  c.emit(0, apply(one.node().op, inputs, c.attrs()), Layout::kLeading);
+  c.emit(0, apply(*one.node().op, inputs, c.attrs()), Layout::kLeading);
 }
 
 void array_promoted(ArrayContext& c) {
@@ -127,8 +127,9 @@ Op pointwise_op(std::string name, std::string summary, size_t inputs,
         .shape = std::move(shape),
         .vjp = std::move(vjp),
         .array = [](ArrayContext& c) { array_promoted(c); },
-        .trait = "pointwise",
-        .strides = strides_of_input};
+        .array_rule = ArrayRule::kPointwise,
+        .strides = strides_of_input,
+        .pointwise = true};
   for (size_t i = 0; i < inputs; ++i) op.in_place.push_back({0, i});
   return op;
 }
@@ -137,7 +138,7 @@ Op backward_op(std::string name, std::string summary, size_t inputs) {
   Op op = pointwise_op(std::move(name), std::move(summary), inputs,
                        shape_like_first);
   op.array = {};
-  op.trait = {};
+  op.array_rule = ArrayRule::kNone;
   return op;
 }
 

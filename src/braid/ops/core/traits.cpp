@@ -63,7 +63,7 @@ std::vector<ValueType> shape_like_first(const NodeView& v) {
 void array_pointwise(ArrayContext& c) {
   NodeView one = c.one();
   if (auto merged = merged_operands(c)) {
-    emit_all(c, apply_all(one.node().op, *merged, c.attrs()), Layout::kMerged);
+    emit_all(c, apply_all(*one.node().op, *merged, c.attrs()), Layout::kMerged);
     return;
   }
   std::vector<Var> inputs;
@@ -71,11 +71,11 @@ void array_pointwise(ArrayContext& c) {
   for (size_t i = 0; i < one.count(); ++i) {
     inputs.push_back(c.has(i) ? aligned(c, i, rank) : Var{});
   }
-  emit_all(c, apply_all(one.node().op, inputs, c.attrs()), Layout::kLeading);
+  emit_all(c, apply_all(*one.node().op, inputs, c.attrs()), Layout::kLeading);
 }
 
 void array_shifted(ArrayContext& c, Attrs attrs) {
-  emit_all(c, apply_all(c.one().node().op, all_leading(c), std::move(attrs)),
+  emit_all(c, apply_all(*c.one().node().op, all_leading(c), std::move(attrs)),
            Layout::kLeading);
 }
 
@@ -92,7 +92,8 @@ bool all_merged(ArrayContext& c) {
 void array_merged(ArrayContext& c) {
   std::vector<Var> inputs;
   for (size_t i = 0; i < c.one().count(); ++i) inputs.push_back(c.in(i));
-  emit_all(c, apply_all(c.one().node().op, inputs, c.attrs()), Layout::kMerged);
+  emit_all(c, apply_all(*c.one().node().op, inputs, c.attrs()),
+           Layout::kMerged);
 }
 
 void array_folded(ArrayContext& c) {
@@ -100,14 +101,14 @@ void array_folded(ArrayContext& c) {
   for (Var& x : inputs) {
     if (x) x = fold(x);
   }
-  std::vector<Var> outputs = apply_all(c.one().node().op, inputs, c.attrs());
+  std::vector<Var> outputs = apply_all(*c.one().node().op, inputs, c.attrs());
   for (Var& x : outputs) x = unfold(x, c.members());
   emit_all(c, outputs, Layout::kLeading);
 }
 
 void array_channels(ArrayContext& c) {
   if (c.layout(0) != Layout::kMerged) return array_folded(c);
-  emit_all(c, apply_all(c.one().node().op, {c.in(0)}, c.attrs()),
+  emit_all(c, apply_all(*c.one().node().op, {c.in(0)}, c.attrs()),
            Layout::kMerged);
 }
 
@@ -124,7 +125,7 @@ void array_loop(ArrayContext& c) {
     for (size_t i = 0; i < c.one().count(); ++i) {
       one.push_back(member_of(c, i, b));
     }
-    std::vector<Var> outputs = apply_all(c.one().node().op, one, c.attrs());
+    std::vector<Var> outputs = apply_all(*c.one().node().op, one, c.attrs());
     results.resize(outputs.size());
     for (size_t i = 0; i < outputs.size(); ++i) {
       results[i].push_back(unsqueeze(outputs[i], 0));

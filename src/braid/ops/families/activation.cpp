@@ -101,7 +101,7 @@ Op glu_op() {
               [](ArrayContext& c) {
                 array_shifted(c, {{"dim", c.attrs().integer("dim") + 1}});
               },
-          .trait = "shift_dims"};
+          .array_rule = ArrayRule::kShiftDims};
 }
 
 Op glu_backward_op() {

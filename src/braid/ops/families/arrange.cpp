@@ -60,7 +60,7 @@ Op triangle_op(const std::string& name, std::string summary) {
                 c.give(0, apply(name, {c.grad(0)}, c.attrs()));
               },
           .array = [](ArrayContext& c) { array_shifted(c, c.attrs()); },
-          .trait = "shift_dims"};
+          .array_rule = ArrayRule::kShiftDims};
 }
 
 // Where a diagonal of [.., rows, columns] begins and how long it is.
@@ -118,7 +118,7 @@ Op diagonal_op() {
                                 with_input_shape(c)));
               },
           .array = array_dims,
-          .trait = "shift_dims",
+          .array_rule = ArrayRule::kShiftDims,
           .view = diagonal_view};
 }
 
@@ -138,13 +138,13 @@ void add_arrange_ops(OpTable& table) {
                    c.give(0, apply("flip", {c.grad(0)}, c.attrs()));
                  },
              .array = array_dims,
-             .trait = "shift_dims"});
+             .array_rule = ArrayRule::kShiftDims});
   table.add({.name = "roll",
              .summary = "dims shifted round",
              .shape = roll_shape,
              .vjp = roll_vjp,
              .array = array_dims,
-             .trait = "shift_dims"});
+             .array_rule = ArrayRule::kShiftDims});
   table.add(triangle_op("tril", "0 above a diagonal of the last two dims"));
   table.add(triangle_op("triu", "0 below a diagonal of the last two dims"));
   table.add(diagonal_op());

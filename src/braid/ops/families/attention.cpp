@@ -99,7 +99,7 @@ void array_heads(ArrayContext& c, size_t mask) {
   if (c.has(mask)) {
     inputs.push_back(folded_mask(c, mask, c.one().dim(0, 0)));
   }
-  auto outputs = apply_all(c.one().node().op, inputs, c.attrs());
+  auto outputs = apply_all(*c.one().node().op, inputs, c.attrs());
   for (size_t i = 0; i < outputs.size(); ++i) {
     Shape shape = outputs[i].shape();
     shape[0] /= c.members();
@@ -117,7 +117,7 @@ void add_attention(OpTable& table) {
              .shape = attention_shape,
              .vjp = attention_vjp,
              .array = [](ArrayContext& c) { array_heads(c, 3); },
-             .trait = "fold_batch",
+             .array_rule = ArrayRule::kFoldBatch,
              .cost =
                  [](const NodeView& v) {
                    return attention_cost(v.shape(0), v.shape(2), 1, 1);
@@ -154,7 +154,7 @@ void add_attention_softmax(OpTable& table) {
                    if (c.needs(1)) c.give(1, sum_to(ds, c.in(1).shape()));
                  },
              .array = [](ArrayContext& c) { array_heads(c, 1); },
-             .trait = "fold_batch"});
+             .array_rule = ArrayRule::kFoldBatch});
   table.add({.name = "attention_softmax_backward",
              .summary = "p * (dp - sum(dp * p))",
              .min_inputs = 2,

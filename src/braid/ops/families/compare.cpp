@@ -102,7 +102,8 @@ Op where_op() {
 std::vector<ValueType> masked_fill_type(const NodeView& v) {
   if (v.dtype(1) != DType::kBool) v.fail("the mask is no bool");
   if (v.count() == 2) v.attrs().number("value");
-  Shape shape = broadcast_shapes(v.shape(0), v.shape(1), v.node().op.c_str());
+  Shape shape =
+      broadcast_shapes(v.shape(0), v.shape(1), v.node().op->name.c_str());
   if (common_shape(v) != shape) {
     v.fail("value {} is larger than {}", shape_text(v.shape(2)),
            shape_text(shape));

@@ -113,7 +113,7 @@ std::vector<ValueType> conv_shape(const NodeView& v, const Kind& kind) {
 }
 
 void conv_vjp(VjpContext& c) {
-  const std::string& op = c.node().op;
+  const std::string& op = c.node().op->name;
   Var dy = c.grad(0);
   auto with_shape = [&](Var like) {
     Attrs attrs = c.attrs();
@@ -202,12 +202,14 @@ Op conv_op(const Kind& kind) {
                          ? "y[N, O, S'] = the gradient of a convolution with "
                            "w[C, O/g, K] at x[N, C, S], + b[O]"
                          : "y[N, O, S'] = x[N, C, S] conv w[O, C/g, K] + b[O]",
+          .kind = kind.transposed ? OpKind::kTransposedConvolution
+                                  : OpKind::kConvolution,
           .min_inputs = 2,
           .max_inputs = 3,
           .shape = [=](const NodeView& v) { return conv_shape(v, kind); },
           .vjp = conv_vjp,
           .array = [=](ArrayContext& c) { conv_array(c, kind); },
-          .trait = "lowered",
+          .array_rule = ArrayRule::kLowered,
           .cost =
               [=](const NodeView& v) {
                 return conv_cost(
@@ -221,6 +223,7 @@ Op backward_op(const Kind& kind, bool of_input) {
   return {
       .name = kind.name() + (of_input ? "_backward_input" : "_backward_weight"),
       .summary = of_input ? "dx from (dy, w)" : "dw from (dy, x)",
+      .kind = OpKind::kConvolutionBackward,
       .min_inputs = 2,
       .max_inputs = 2,
       .shape = [=](const NodeView& v) { return given_shape(v, kind); },

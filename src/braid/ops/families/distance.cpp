@@ -50,7 +50,7 @@ void add_distance_ops(OpTable& table) {
                    attrs.set("dim", attrs.integer("dim") + 1);
                    array_shifted(c, attrs);
                  },
-             .trait = "shift_dims"});
+             .array_rule = ArrayRule::kShiftDims});
   table.add({.name = "bounded_norm_backward",
              .summary = "dy * d p-norm / dx, 0 where the norm is 0",
              .min_inputs = 2,

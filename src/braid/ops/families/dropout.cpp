@@ -104,12 +104,13 @@ Var feature_alpha_dropout(Var x, const Draw& draw) {
 void add_dropout_ops(OpTable& table) {
   table.add({.name = "dropout",
              .summary = "x / (1 - p) with probability 1 - p, else 0",
+             .kind = OpKind::kDropout,
              .min_inputs = 5,
              .max_inputs = 5,
              .shape = dropout_shape,
              .vjp = dropout_vjp,
              .array = dropout_array,
-             .trait = "members",
+             .array_rule = ArrayRule::kMembers,
              .in_place = {{0, 0}},
              .random = true});
 }

@@ -32,12 +32,13 @@ void embedding_vjp(VjpContext& c) {
 void add_embedding_ops(OpTable& table) {
   table.add({.name = "embedding",
              .summary = "y[..., D] = table[V, D] at indices[...]",
+             .kind = OpKind::kEmbedding,
              .min_inputs = 2,
              .max_inputs = 2,
              .shape = embedding_shape,
              .vjp = embedding_vjp,
              .array = array_members,
-             .trait = "members"});
+             .array_rule = ArrayRule::kMembers});
   table.add({.name = "embedding_backward",
              .summary = "rows of dy summed at their indices; the padding row "
                         "stays zero",

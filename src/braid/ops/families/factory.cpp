@@ -28,7 +28,7 @@ int64_t size_attr(const NodeView& v, const char* name) {
 
 // One value for all members.
 void array_shared(ArrayContext& c) {
-  c.emit(0, apply(c.one().node().op, {c.in(0)}, c.attrs()), Layout::kShared);
+  c.emit(0, apply(*c.one().node().op, {c.in(0)}, c.attrs()), Layout::kShared);
 }
 
 Op factory_op(std::string name, std::string summary,
@@ -40,7 +40,7 @@ Op factory_op(std::string name, std::string summary,
           },
           .vjp = no_gradient,
           .array = array_shared,
-          .trait = "own",
+          .array_rule = ArrayRule::kOwn,
           .ignores_inputs = true};
 }
 
@@ -97,18 +97,18 @@ void add_factory_ops(OpTable& table) {
              .summary = "y[..., K] = 1 at the class, else 0",
              .shape = one_hot_shape,
              .array = array_leading,
-             .trait = "shift_dims"});
+             .array_rule = ArrayRule::kShiftDims});
   table.add({.name = "bincount",
              .summary = "how often each of 0 .. size - 1 is in the last dim",
              .shape = bincount_shape,
              .array = array_leading,
-             .trait = "shift_dims"});
+             .array_rule = ArrayRule::kShiftDims});
   table.add({.name = "histc",
              .summary = "how many of the last dim lie in each of equal bins",
              .shape = histc_shape,
              .vjp = no_gradient,
              .array = array_leading,
-             .trait = "shift_dims"});
+             .array_rule = ArrayRule::kShiftDims});
 }
 
 Var arange(Var like, double start, double end, double step, DType dtype) {

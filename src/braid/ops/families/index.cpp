@@ -66,7 +66,7 @@ Shape index_shape(const NodeView& v, size_t first) {
   for (size_t i = first; i < v.count(); ++i) {
     expect_indices(v, i);
     v.expect_members(i);
-    shape = broadcast_shapes(shape, v.shape(i), v.node().op.c_str());
+    shape = broadcast_shapes(shape, v.shape(i), v.node().op->name.c_str());
   }
   return shape;
 }
@@ -231,7 +231,7 @@ void add_index_ops(OpTable& table) {
              .shape = gather_shape,
              .vjp = gather_vjp,
              .array = array_dim,
-             .trait = "shift_dims"});
+             .array_rule = ArrayRule::kShiftDims});
   table.add({.name = "gather_backward",
              .summary = "dy added up at the places it came from",
              .min_inputs = 2,
@@ -244,7 +244,7 @@ void add_index_ops(OpTable& table) {
              .shape = index_select_shape,
              .vjp = index_select_vjp,
              .array = index_select_array,
-             .trait = "own"});
+             .array_rule = ArrayRule::kOwn});
   table.add({.name = "index_select_backward",
              .summary = "dy added up at the entries it came from",
              .min_inputs = 2,
@@ -259,7 +259,7 @@ void add_index_ops(OpTable& table) {
              },
              .vjp = index_vjp,
              .array = index_array,
-             .trait = "members"});
+             .array_rule = ArrayRule::kMembers});
   table.add({.name = "index_backward",
              .summary = "dy added up at the places it came from",
              .min_inputs = 2,
@@ -273,7 +273,7 @@ void add_index_ops(OpTable& table) {
              .shape = index_put_shape,
              .vjp = index_put_vjp,
              .array = index_put_array,
-             .trait = "members",
+             .array_rule = ArrayRule::kMembers,
              .in_place = {{0, 0}}});
 }
 

@@ -160,12 +160,13 @@ void add_class_losses(OpTable& table) {
              .summary = "logsumexp - logit of the target, per row, weighted "
                         "by class and reduced; x[..., C], target[...], "
                         "weight[C], label smoothing",
+             .kind = OpKind::kCrossEntropy,
              .min_inputs = 2,
              .max_inputs = 4,
              .shape = cross_entropy_shape,
              .vjp = cross_entropy_vjp,
              .array = array_members,
-             .trait = "members"});
+             .array_rule = ArrayRule::kMembers});
   table.add({.name = "cross_entropy_loss_backward",
              .summary = "dy * (softmax - one_hot) / rows",
              .min_inputs = 5,
@@ -175,12 +176,13 @@ void add_class_losses(OpTable& table) {
   table.add({.name = "nll_loss",
              .summary = "-x at the target, per row, weighted by class and "
                         "reduced; x[..., C], target[...]",
+             .kind = OpKind::kNllLoss,
              .min_inputs = 2,
              .max_inputs = 3,
              .shape = nll_shape,
              .vjp = nll_vjp,
              .array = array_members,
-             .trait = "members"});
+             .array_rule = ArrayRule::kMembers});
   table.add({.name = "nll_loss_backward",
              .summary = "-dy / rows at the targets, else 0",
              .min_inputs = 4,
@@ -199,7 +201,7 @@ void add_loss_ops(OpTable& table) {
              .shape = mse_shape,
              .vjp = mse_vjp,
              .array = array_members,
-             .trait = "members"});
+             .array_rule = ArrayRule::kMembers});
   table.add({.name = "mse_loss_backward",
              .summary = "dy * 2 (x - t) / count",
              .min_inputs = 3,

@@ -15,7 +15,8 @@ ValueType joint_type(const NodeView& v, size_t first) {
     if (!v.has(i)) continue;
     type.dtype =
         promote(type.dtype, type.shape.empty(), v.dtype(i), v.rank(i) == 0);
-    type.shape = broadcast_shapes(type.shape, v.shape(i), v.node().op.c_str());
+    type.shape =
+        broadcast_shapes(type.shape, v.shape(i), v.node().op->name.c_str());
   }
   if (!is_floating(type.dtype)) {
     v.fail("operands are {}, expected floats", dtype_name(type.dtype));
@@ -56,7 +57,7 @@ void loss_array(ArrayContext& c) {
                  1);
     inputs.push_back(reshape(x, shape));
   }
-  c.emit(0, apply(c.one().node().op, inputs, c.attrs()), Layout::kLeading);
+  c.emit(0, apply(*c.one().node().op, inputs, c.attrs()), Layout::kLeading);
 }
 
 struct Row {
@@ -96,7 +97,8 @@ Op forward_op(const Row& row) {
           },
           .vjp = loss_vjp(row.name, row.differentiable),
           .array = loss_array,
-          .trait = "pointwise"};
+          .array_rule = ArrayRule::kPointwise,
+          .pointwise = true};
 }
 
 Op backward_op(const Row& row) {

@@ -49,12 +49,13 @@ void matmul_array(ArrayContext& c) {
 Op matmul_op() {
   return {.name = "matmul",
           .summary = "y[..., M, N] = a[..., M, K] * b[..., K, N]",
+          .kind = OpKind::kProduct,
           .min_inputs = 2,
           .max_inputs = 2,
           .shape = matmul_shape,
           .vjp = matmul_vjp,
           .array = matmul_array,
-          .trait = "own",
+          .array_rule = ArrayRule::kOwn,
           .cost = [](const NodeView& v) {
             auto y = static_cast<double>(num_elements(v.output(0).type.shape));
             return Cost{2 * y * static_cast<double>(v.dim(0, -1)), 0};
@@ -124,12 +125,13 @@ void linear_array(ArrayContext& c) {
 Op linear_op() {
   return {.name = "linear",
           .summary = "y[..., O] = x[..., I] * w[O, I]^T + b[O]",
+          .kind = OpKind::kProduct,
           .min_inputs = 2,
           .max_inputs = 3,
           .shape = linear_shape,
           .vjp = linear_vjp,
           .array = linear_array,
-          .trait = "own",
+          .array_rule = ArrayRule::kOwn,
           .cost = [](const NodeView& v) {
             auto y = static_cast<double>(num_elements(v.output(0).type.shape));
             return Cost{2 * y * static_cast<double>(v.dim(0, -1)), 0};

@@ -172,11 +172,12 @@ void add_group_norm(OpTable& table) {
   table.add({.name = "group_norm",
              .summary = "(x - mean) * rstd * w[C] + b[C] over each of "
                         "num_groups groups of channels of x[N, C, S]",
+             .kind = OpKind::kGroupNorm,
              .max_inputs = 3,
              .shape = group_norm_shape,
              .vjp = group_norm_vjp,
              .array = group_norm_array,
-             .trait = "merge_channels"});
+             .array_rule = ArrayRule::kMergeChannels});
   table.add({.name = "group_norm_backward",
              .summary = "dx, dw, db from (dy, x, w, mean, rstd)",
              .min_inputs = 2,
@@ -191,7 +192,7 @@ void add_rms_norm(OpTable& table) {
              .shape = rms_norm_shape,
              .vjp = rms_norm_vjp,
              .array = array_members,
-             .trait = "members"});
+             .array_rule = ArrayRule::kMembers});
   table.add({.name = "rms_norm_backward",
              .summary = "dx, dw from (dy, x, w, rstd)",
              .min_inputs = 2,
@@ -209,11 +210,12 @@ void add_norm_ops(OpTable& table) {
   table.add({.name = "batch_norm",
              .summary = "(x - mean) * rstd * w + b per channel; also new "
                         "running statistics",
+             .kind = OpKind::kBatchNorm,
              .max_inputs = 5,
              .shape = batch_norm_shape,
              .vjp = batch_norm_vjp,
              .array = batch_norm_array,
-             .trait = "merge_channels"});
+             .array_rule = ArrayRule::kMergeChannels});
   table.add({.name = "batch_norm_backward",
              .summary = "dx, dw, db from (dy, x, w, mean, rstd)",
              .min_inputs = 2,
@@ -225,7 +227,7 @@ void add_norm_ops(OpTable& table) {
              .shape = layer_norm_shape,
              .vjp = layer_norm_vjp,
              .array = array_members,
-             .trait = "members"});
+             .array_rule = ArrayRule::kMembers});
   table.add({.name = "layer_norm_backward",
              .summary = "dx, dw, db from (dy, x, w, mean, rstd)",
              .min_inputs = 2,

@@ -79,6 +79,7 @@ void add_optimizer_ops(OpTable& table) {
              .in_place = {{0, 0}}});
   table.add({.name = "clip_value",
              .summary = "x between -limit and limit",
+             .kind = OpKind::kClipValue,
              .min_inputs = 2,
              .max_inputs = 2,
              .shape = shape_like_first,
@@ -119,10 +120,11 @@ void add_optimizer_ops(OpTable& table) {
                    c.give(0, mul(c.grad(0), cast(c.in(1), c.in(0).dtype())));
                  },
              .array = array_pointwise,
-             .trait = "pointwise",
+             .array_rule = ArrayRule::kPointwise,
              .view = [](const NodeView& v) -> std::optional<View> {
                return View{v.value(0).strides, v.value(0).offset};
-             }});
+             },
+             .pointwise = true});
   table.add({.name = "unscale",
              .summary = "x / scale, per member",
              .min_inputs = 2,

@@ -140,7 +140,7 @@ void add_pad_ops(OpTable& table) {
              .shape = pad_shape,
              .vjp = pad_vjp,
              .array = [](ArrayContext& c) { array_shifted(c, c.attrs()); },
-             .trait = "shift_dims"});
+             .array_rule = ArrayRule::kShiftDims});
   table.add({.name = "pad_backward",
              .summary = "dy added up at the entries that were repeated",
              .shape = given_shape});
@@ -153,7 +153,7 @@ void add_pad_ops(OpTable& table) {
                                    with_input_shape(c)));
                  },
              .array = array_dim,
-             .trait = "shift_dims"});
+             .array_rule = ArrayRule::kShiftDims});
   table.add({.name = "unfold_backward",
              .summary = "dy added up at the entries of its windows",
              .shape = given_shape});
@@ -162,13 +162,13 @@ void add_pad_ops(OpTable& table) {
              .shape = im2col_shape,
              .vjp = im2col_vjp,
              .array = array_folded,
-             .trait = "fold_batch"});
+             .array_rule = ArrayRule::kFoldBatch});
   table.add({.name = "col2im",
              .summary = "columns [N, C * K, L] added up as [N, C, H, W]",
              .shape = col2im_shape,
              .vjp = col2im_vjp,
              .array = array_folded,
-             .trait = "fold_batch"});
+             .array_rule = ArrayRule::kFoldBatch});
 }
 
 // A constant is put around what is left; wrapped entries come from what is

@@ -112,10 +112,12 @@ void add_functions(OpTable& table) {
       "sigmoid", "1 / (1 + e^-x)", 1, broadcast_float_type, [](VjpContext& c) {
         c.give(0, apply("sigmoid_backward", {c.grad(0), c.out(0)}));
       }));
-  table.add(
+  Op relu =
       pointwise_op("relu", "max(x, 0)", 1, number_type, [](VjpContext& c) {
         c.give(0, apply("relu_backward", {c.grad(0), c.out(0)}));
-      }));
+      });
+  relu.kind = OpKind::kRelu;
+  table.add(std::move(relu));
   table.add(pointwise_op(
       "gelu", "x * Phi(x), exact or with tanh", 1, float_type,
       [](VjpContext& c) {

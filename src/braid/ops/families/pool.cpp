@@ -90,12 +90,13 @@ Attrs with_input_shape(VjpContext& c) {
 }
 
 void max_vjp(VjpContext& c) {
-  c.give(0, apply(c.node().op + "_backward", {c.grad(0), c.out(1)},
+  c.give(0, apply(c.node().op->name + "_backward", {c.grad(0), c.out(1)},
                   with_input_shape(c)));
 }
 
 void avg_vjp(VjpContext& c) {
-  c.give(0, apply(c.node().op + "_backward", {c.grad(0)}, with_input_shape(c)));
+  c.give(0, apply(c.node().op->name + "_backward", {c.grad(0)},
+                  with_input_shape(c)));
 }
 
 // One comparison or addition per element of a window.
@@ -113,7 +114,7 @@ Cost adaptive_cost(const NodeView& v) {
 // The commonest pool of images goes on in the order of its input; kernels of
 // the others want rows.
 Strides window_strides(const NodeView& v) {
-  if (v.node().op.starts_with("max_pool2d")) return strides_of_input(v);
+  if (v.node().op->name.starts_with("max_pool2d")) return strides_of_input(v);
   return contiguous_strides(v.output(0).type.shape);
 }
 
@@ -125,7 +126,7 @@ Op pool_op(std::string name, std::string summary, Op::ShapeRule shape,
           .shape = std::move(shape),
           .vjp = std::move(vjp),
           .array = array_channels,
-          .trait = "channels",
+          .array_rule = ArrayRule::kChannels,
           .cost = std::move(cost),
           .strides = window_strides};
 }
@@ -146,10 +147,12 @@ Op backward_op(std::string name, std::string summary, size_t inputs) {
 void add_window_pools(OpTable& table, int64_t dims) {
   std::string max = fmt::format("max_pool{}d", dims);
   std::string avg = fmt::format("avg_pool{}d", dims);
-  table.add(pool_op(
+  Op largest = pool_op(
       max, "largest of each window of x[N, C, S]; also its place in S",
       [=](const NodeView& v) { return with_places(pooled(v, dims)); }, max_vjp,
-      window_cost));
+      window_cost);
+  largest.kind = OpKind::kMaxPool;
+  table.add(std::move(largest));
   table.add(backward_op(max + "_backward", "dx from (dy, places)", 2));
   table.add(pool_op(
       avg,

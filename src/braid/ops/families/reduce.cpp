@@ -83,7 +83,7 @@ void array_reduce(ArrayContext& c) {
   attrs.set("dims", moved);
   bool batch_left = !contains(dims, 0) || attrs.flag("keep_dims");
   Var y =
-      apply(c.one().node().op, {split_channels(c.in(0), c.members())}, attrs);
+      apply(*c.one().node().op, {split_channels(c.in(0), c.members())}, attrs);
   c.emit(0, batch_left ? transpose(y, 0, 1) : y, Layout::kLeading);
 }
 
@@ -97,7 +97,7 @@ Op reduce_op(std::string name, std::string summary, TypeRule dtype,
           },
           .vjp = std::move(vjp),
           .array = array_reduce,
-          .trait = "shift_dims",
+          .array_rule = ArrayRule::kShiftDims,
           .cost =
               [](const NodeView& v) {
                 return Cost{to_number(num_elements(v.shape(0))), 0};

@@ -62,7 +62,7 @@ void add_cells(OpTable& table) {
              .shape = lstm_cell_shape,
              .vjp = lstm_cell_vjp,
              .array = array_as_is,
-             .trait = "shift_dims"});
+             .array_rule = ArrayRule::kShiftDims});
   table.add({.name = "lstm_cell_backward",
              .summary = "dgates, dc from (d(h', c'), gates, c, (h', c'))",
              .min_inputs = 4,
@@ -78,7 +78,7 @@ void add_cells(OpTable& table) {
              .shape = gru_cell_shape,
              .vjp = gru_cell_vjp,
              .array = array_as_is,
-             .trait = "shift_dims"});
+             .array_rule = ArrayRule::kShiftDims});
   table.add({.name = "gru_cell_backward",
              .summary = "gradients of both products and h from (dh', gates, "
                         "product of h, h)",

@@ -32,7 +32,7 @@ Op along_op(std::string name, std::string summary, Op::ShapeRule shape,
           .shape = std::move(shape),
           .vjp = std::move(vjp),
           .array = array_dim,
-          .trait = "shift_dims",
+          .array_rule = ArrayRule::kShiftDims,
           .cost = [](const NodeView& v) {
             return Cost{to_number(num_elements(v.shape(0))), 0};
           }};

@@ -54,7 +54,7 @@ Op scatter_op(std::string name, std::string summary, size_t inputs,
           .shape = scatter_shape,
           .vjp = std::move(vjp),
           .array = array_dim,
-          .trait = "shift_dims",
+          .array_rule = ArrayRule::kShiftDims,
           .in_place = {{0, 0}}};
 }
 
@@ -159,7 +159,7 @@ void add_scatter_ops(OpTable& table) {
              .shape = slice_scatter_shape,
              .vjp = slice_scatter_vjp,
              .array = array_dim,
-             .trait = "shift_dims",
+             .array_rule = ArrayRule::kShiftDims,
              .in_place = {{0, 0}}});
 }
 

@@ -34,15 +34,16 @@ void array_reshape(ArrayContext& c) {
   array_shifted(c, {{"shape", shape}});
 }
 
-Op reshape_op(std::string name) {
+Op reshape_op(std::string name, OpKind kind) {
   return {
       .name = std::move(name),
       .summary = "the same elements in another shape",
+      .kind = kind,
       .shape = reshape_shape,
       .vjp =
           [](VjpContext& c) { c.give(0, reshape(c.grad(0), c.in(0).shape())); },
       .array = array_reshape,
-      .trait = "shift_dims",
+      .array_rule = ArrayRule::kShiftDims,
       .view = reshape_view};
 }
 
@@ -64,6 +65,7 @@ Op permute_op() {
   return {
       .name = "permute",
       .summary = "dimensions in another order",
+      .kind = OpKind::kPermute,
       .shape = permute_shape,
       .vjp =
           [](VjpContext& c) {
@@ -80,7 +82,7 @@ Op permute_op() {
             dims.insert(dims.begin(), 0);
             array_shifted(c, {{"dims", dims}});
           },
-      .trait = "shift_dims",
+      .array_rule = ArrayRule::kShiftDims,
       .view = [](const NodeView& v) -> std::optional<View> {
         View view{{}, v.value(0).offset};
         for (int64_t d : v.attrs().ints("dims")) {
@@ -127,7 +129,7 @@ Op expand_op() {
             shape.insert(shape.begin(), c.members());
             c.emit(0, expand(reshape(x, aligned), shape), Layout::kLeading);
           },
-      .trait = "shift_dims",
+      .array_rule = ArrayRule::kShiftDims,
       .view = expand_view};
 }
 
@@ -167,6 +169,7 @@ void array_slice(ArrayContext& c) {
 Op slice_op() {
   return {.name = "slice",
           .summary = "every step-th entry of one dimension, start to end",
+          .kind = OpKind::kSlice,
           .shape = slice_shape,
           .vjp =
               [](VjpContext& c) {
@@ -174,7 +177,7 @@ Op slice_op() {
                                 with_input_shape(c)));
               },
           .array = array_slice,
-          .trait = "shift_dims",
+          .array_rule = ArrayRule::kShiftDims,
           .view = [](const NodeView& v) -> std::optional<View> {
             auto dim = static_cast<size_t>(v.attrs().integer("dim"));
             Range range = slice_range(v.attrs(), v.shape(0)[dim]);
@@ -236,39 +239,44 @@ Op cat_op() {
                 }
               },
           .array = array_cat,
-          .trait = "shift_dims"};
+          .array_rule = ArrayRule::kShiftDims};
 }
 
 }  // namespace
 
 void add_shape_ops(OpTable& table) {
-  table.add(reshape_op("reshape"));
-  table.add(reshape_op("view"));
+  table.add(reshape_op("reshape", OpKind::kReshape));
+  table.add(reshape_op("view", OpKind::kView));
   table.add(permute_op());
   table.add(expand_op());
   table.add(slice_op());
   table.add({.name = "slice_backward",
              .summary = "dy in a value of zeros, where the slice was",
+             .kind = OpKind::kSliceBackward,
              .shape = given_shape});
   table.add(cat_op());
   table.add({.name = "copy",
              .summary = "the same elements, row-major",
+             .kind = OpKind::kCopy,
              .shape = shape_like_first,
              .vjp = [](VjpContext& c) { c.give(0, c.grad(0)); },
              .array = array_pointwise,
-             .trait = "pointwise"});
+             .array_rule = ArrayRule::kPointwise,
+             .pointwise = true});
   table.add({.name = "detach",
              .summary = "the same value; no gradient flows through it",
              .shape = shape_like_first,
              .vjp = no_gradient,
              .array = array_pointwise,
-             .trait = "pointwise",
+             .array_rule = ArrayRule::kPointwise,
              .view = [](const NodeView& v) -> std::optional<View> {
                return View{v.value(0).strides, v.value(0).offset};
-             }});
+             },
+             .pointwise = true});
   table.add(
       {.name = "to",
        .summary = "the same values in another type",
+       .kind = OpKind::kCast,
        .shape = [](const NodeView& v) -> std::vector<ValueType> {
          v.attrs().text("dtype");
          return {{given_dtype(v), v.shape(0)}};
@@ -276,7 +284,8 @@ void add_shape_ops(OpTable& table) {
        .vjp =
            [](VjpContext& c) { c.give(0, cast(c.grad(0), c.in(0).dtype())); },
        .array = array_pointwise,
-       .trait = "pointwise"});
+       .array_rule = ArrayRule::kPointwise,
+       .pointwise = true});
   table.add({.name = "full",
              .summary = "a constant of the type of its input or of `dtype`",
              .shape = [](const NodeView& v) -> std::vector<ValueType> {
@@ -288,7 +297,7 @@ void add_shape_ops(OpTable& table) {
                    c.emit(0, apply("full", {c.in(0)}, c.attrs()),
                           Layout::kShared);
                  },
-             .trait = "own",
+             .array_rule = ArrayRule::kOwn,
              .ignores_inputs = true});
 }
 

@@ -28,6 +28,7 @@ std::vector<ValueType> write_shape(const NodeView& v) {
 void add_slot_ops(OpTable& table) {
   table.add({.name = "read",
              .summary = "the slot's content",
+             .kind = OpKind::kRead,
              .min_inputs = 0,
              .max_inputs = 0,
              .shape = [](const NodeView& v) -> std::vector<ValueType> {
@@ -36,11 +37,13 @@ void add_slot_ops(OpTable& table) {
              }});
   table.add({.name = "assign",
              .summary = "the value becomes the slot's content",
+             .kind = OpKind::kAssign,
              .shape = write_shape,
              .writes_slot = true});
   table.add({.name = "accumulate",
              .summary = "slot = value * scale in micro-batch 0, else slot += "
                         "value * scale",
+             .kind = OpKind::kAccumulate,
              .min_inputs = 2,
              .max_inputs = 2,
              .shape = write_shape,

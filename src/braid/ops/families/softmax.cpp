@@ -25,7 +25,7 @@ Op softmax_op(std::string name, std::string summary) {
                 c.give(0, apply(backward, {c.grad(0), c.out(0)}, c.attrs()));
               },
           .array = array_dim,
-          .trait = "shift_dims",
+          .array_rule = ArrayRule::kShiftDims,
           .cost =
               [](const NodeView& v) {
                 return Cost{4 * to_number(num_elements(v.shape(0))), 0};

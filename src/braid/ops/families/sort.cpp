@@ -49,7 +49,7 @@ Op order_op(std::string name, std::string summary, Op::ShapeRule shape) {
           .shape = std::move(shape),
           .vjp = picked_vjp,
           .array = array_dim,
-          .trait = "shift_dims"};
+          .array_rule = ArrayRule::kShiftDims};
 }
 
 Picked picked(std::vector<Var> outputs) { return {outputs[0], outputs[1]}; }
@@ -57,8 +57,10 @@ Picked picked(std::vector<Var> outputs) { return {outputs[0], outputs[1]}; }
 }  // namespace
 
 void add_sort_ops(OpTable& table) {
-  table.add(
-      order_op("max", "largest along a dim; also its place", extreme_shape));
+  Op largest =
+      order_op("max", "largest along a dim; also its place", extreme_shape);
+  largest.kind = OpKind::kMaxPool;
+  table.add(std::move(largest));
   table.add(
       order_op("min", "smallest along a dim; also its place", extreme_shape));
   table.add(order_op("topk",

@@ -30,7 +30,7 @@ std::vector<ValueType> resized(const NodeView& v, int64_t dims) {
 void upsample_vjp(VjpContext& c) {
   Attrs attrs = c.attrs();
   attrs.set("shape", c.in(0).shape());
-  c.give(0, apply(c.node().op + "_backward", {c.grad(0)}, attrs));
+  c.give(0, apply(c.node().op->name + "_backward", {c.grad(0)}, attrs));
 }
 
 // `taps` input elements are weighed for each output.
@@ -41,7 +41,7 @@ void add_upsample(OpTable& table, const std::string& name, int64_t dims,
              .shape = [=](const NodeView& v) { return resized(v, dims); },
              .vjp = upsample_vjp,
              .array = array_channels,
-             .trait = "channels",
+             .array_rule = ArrayRule::kChannels,
              .cost =
                  [=](const NodeView& v) {
                    return Cost{static_cast<double>(taps) *

@@ -28,8 +28,7 @@ class ArrayBuilder : public ArrayHost {
   ArrayBuilder(const OpTable& ops, const Graph& one,
                const ArrayOptions& options,
                const std::vector<Lowering>& lowerings, ArrayGuest* guest)
-      : ops_(ops),
-        one_(one),
+      : one_(one),
         options_(options),
         lowerings_(lowerings),
         guest_(guest),
@@ -111,7 +110,6 @@ class ArrayBuilder : public ArrayHost {
   Var make_leading(const Placed& from);
   Var make_merged(ValueId id);
 
-  const OpTable& ops_;
   const Graph& one_;
   const ArrayOptions& options_;
   const std::vector<Lowering>& lowerings_;
@@ -177,18 +175,19 @@ void ArrayBuilder::add_input(ValueId id) {
 
 void ArrayBuilder::add_node(const Node& node) {
   graph_.continue_at(node);
-  if (node.op == "read") {
+  if (node.is(OpKind::kRead)) {
     bool is_shared = one_.slot(node.slot).role == Role::kConstant;
     return place(node.outputs[0], read(graph_, node.slot),
                  is_shared ? Layout::kShared : Layout::kLeading);
   }
-  if (node.op == "assign") return assign(node.slot, leading(node.inputs[0]));
+  if (node.is(OpKind::kAssign))
+    return assign(node.slot, leading(node.inputs[0]));
   auto is_shared = [&](ValueId id) {
     return id == kNone || placed(id).layout == Layout::kShared;
   };
   auto first = static_cast<NodeId>(graph_.nodes().size());
   NodeContext context(*this, node);
-  const Op& op = ops_.at(node.op);
+  const Op& op = *node.op;
   if (!op.random &&
       std::all_of(node.inputs.begin(), node.inputs.end(), is_shared)) {
     std::vector<ValueId> inputs;
@@ -201,12 +200,11 @@ void ArrayBuilder::add_node(const Node& node) {
     }
     return;
   }
-  if (!op.array) fail_usage("[array] op '{}' has no array rule", node.op);
+  if (!op.array) fail_usage("[array] op '{}' has no array rule", op.name);
   op.array(context);
   for (auto id = first; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
-    if (ops_.is_random(graph_.node(id).op)) {
-      graph_.node(id).rng_key = node.rng_key;
-    }
+    Node& made = graph_.node(id);
+    if (made.op->random) made.rng_key = node.rng_key;
   }
 }
 

@@ -22,9 +22,10 @@ struct Kind {
   const Candidate& chosen() const { return leads ? leading : merged; }
 };
 
-bool is_normed(const Graph& graph, ValueId value) {
-  return std::ranges::any_of(graph.nodes(), [&](const Node& node) {
-    return (node.op == "batch_norm" || node.op == "group_norm") &&
+bool is_normed(const Graph& graph, const Users& users, ValueId value) {
+  return std::ranges::any_of(users.of(value), [&](NodeId id) {
+    const Node& node = graph.node(id);
+    return (node.is(OpKind::kBatchNorm) || node.is(OpKind::kGroupNorm)) &&
            node.inputs[0] == value;
   });
 }
@@ -34,13 +35,14 @@ class Chooser {
   Chooser(const OpTable& ops, const Graph& one, const ArrayOptions& options)
       : ops_(ops), one_(one), options_(options) {
     std::map<std::string, size_t> known;
+    Users users = one.users();
     for (const Node& node : one.nodes()) {
       NodeView view(one, node);
       std::vector<Lowering> fit = lowerings_of(view);
       if (fit.empty()) continue;
       // Statistics are taken of rows: channels that lie last would be moved
       // before and after.
-      bool normed = is_normed(one, node.outputs[0]);
+      bool normed = is_normed(one, users, node.outputs[0]);
       if (normed) std::erase(fit, Lowering::kGroupedLast);
       std::string text = convolution_text(view) + (normed ? " normed" : "");
       auto [at, fresh] = known.emplace(text, kinds_.size());

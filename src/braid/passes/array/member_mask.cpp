@@ -12,11 +12,12 @@ Graph mask_members(const OpTable&, const Graph& forward) {
   SlotId active = copy.to.add_slot({.name = kActiveSlot,
                                     .dtype = DType::kFloat64,
                                     .role = Role::kCounter,
+                                    .use = SlotUse::kActiveMask,
                                     .init = Init::constant(1)});
   copy.add_inputs();
   for (const Node& node : forward.nodes()) {
     std::vector<ValueId> inputs = copy.inputs_of(node);
-    if (node.op == "assign") {
+    if (node.is(OpKind::kAssign)) {
       copy.to.continue_at(node);
       Var next{&copy.to, inputs[0]}, before = read(copy.to, node.slot);
       Var steps = ne_scalar(read(copy.to, active), Number(0.0));

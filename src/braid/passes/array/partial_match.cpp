@@ -99,7 +99,7 @@ std::string type_text(const Graph& graph, ValueId id) {
 // share is like no other's.
 std::string key_of(const Match& match, const Graph& graph, size_t member,
                    const Node& node) {
-  std::string key = fmt::format("{}\n{}\n{}\n{}", node.path, node.op,
+  std::string key = fmt::format("{}\n{}\n{}\n{}", node.path, node.op->name,
                                 node.rng_key, phase_name(node.phase));
   for (const auto& [name, value] : node.attrs.items()) {
     key += fmt::format("\n{}={}", name, attr_text(value));
@@ -137,7 +137,7 @@ std::set<std::string> half_written(const std::vector<Graph>& members,
   for (size_t k = 0; k < members.size(); ++k) {
     for (size_t i = 0; i < members[k].nodes().size(); ++i) {
       const Node& node = members[k].nodes()[i];
-      bool writes = node.slot != kNone && node.op != "read";
+      bool writes = node.slot != kNone && !node.is(OpKind::kRead);
       if (!writes || common[k].contains(static_cast<NodeId>(i))) continue;
       auto slot = static_cast<size_t>(node.slot);
       if (match.slot_index[k][slot] == kNone) continue;

@@ -24,11 +24,10 @@ bool contains(const std::vector<ValueId>& list, ValueId id) {
 
 class ChainFinder {
  public:
-  ChainFinder(const OpTable& ops, const StepGraph& step)
-      : ops_(ops),
-        graph_(step.graph),
+  explicit ChainFinder(const StepGraph& step)
+      : graph_(step.graph),
         makers_(graph_.values().size(), kNoGroup),
-        readers_(graph_.values().size()),
+        users_(graph_),
         roots_(graph_.values().size()),
         last_reads_(graph_.values().size(), kNone),
         work_before_(graph_.nodes().size() + 1) {
@@ -51,12 +50,11 @@ class ChainFinder {
   // Who reads what, and in whose memory it lies.
   void look_at(NodeId id) {
     const Node& node = graph_.node(id);
-    bool is_view = static_cast<bool>(ops_.at(node.op).view);
-    bool works = !is_view && node.op != "read";
+    bool is_view = static_cast<bool>(node.op->view);
+    bool works = !is_view && !node.is(OpKind::kRead);
     work_before_[at(id) + 1] = work_before_[at(id)] + works;
     for (ValueId input : node.inputs) {
       if (input == kNone) continue;
-      readers_[at(input)].push_back(id);
       if (works) last_reads_[at(roots_[at(input)])] = id;
     }
     if (is_view) roots_[at(node.outputs[0])] = roots_[at(node.inputs[0])];
@@ -70,7 +68,7 @@ class ChainFinder {
   void add_node(NodeId id) {
     const Node& node = graph_.node(id);
     // What lies in a slot must be read before the slot has new content.
-    if (begins_anew(id) || ops_.at(node.op).writes_slot) close_all();
+    if (begins_anew(id) || node.op->writes_slot) close_all();
     std::set<size_t> made_by = open_makers(node);
     if (!may_join(node)) return close(made_by);
     ChainGroup own{.nodes = {id}};
@@ -172,7 +170,7 @@ class ChainFinder {
 
   bool is_read_outside(const ChainGroup& group, ValueId value) const {
     return kept_.contains(value) ||
-           std::ranges::any_of(readers_[at(value)], [&](NodeId reader) {
+           std::ranges::any_of(users_.of(value), [&](NodeId reader) {
              return !std::ranges::binary_search(group.nodes, reader);
            });
   }
@@ -201,7 +199,7 @@ class ChainFinder {
     for (ValueId input : group.inputs) {
       ValueId root = roots_[at(input)];
       NodeId maker = graph_.value(root).producer;
-      bool stays = maker == kNone || graph_.node(maker).op == "read" ||
+      bool stays = maker == kNone || graph_.node(maker).is(OpKind::kRead) ||
                    kept_.contains(root) || last_reads_[at(root)] >= id;
       if (!stays) dying.insert(root);
     }
@@ -233,22 +231,21 @@ class ChainFinder {
 
   void close_all() { close(std::set(open_)); }
 
-  const OpTable& ops_;
   const Graph& graph_;
   std::vector<ChainGroup> groups_;  // those that became part of another: empty
   std::set<size_t> open_;
-  std::vector<size_t> makers_;                // open group, by value
-  std::vector<std::vector<NodeId>> readers_;  // by value
-  std::set<ValueId> kept_;                    // when the step is over
-  std::vector<ValueId> roots_;                // of views, by value
-  std::vector<NodeId> last_reads_;            // by root
-  std::vector<int64_t> work_before_;          // nodes that compute, by node
+  std::vector<size_t> makers_;  // open group, by value
+  Users users_;
+  std::set<ValueId> kept_;            // when the step is over
+  std::vector<ValueId> roots_;        // of views, by value
+  std::vector<NodeId> last_reads_;    // by root
+  std::vector<int64_t> work_before_;  // nodes that compute, by node
 };
 
 }  // namespace
 
-std::vector<ChainGroup> find_chains(const OpTable& ops, const StepGraph& step) {
-  return ChainFinder(ops, step).run();
+std::vector<ChainGroup> find_chains(const OpTable&, const StepGraph& step) {
+  return ChainFinder(step).run();
 }
 
 }  // namespace braid::passes

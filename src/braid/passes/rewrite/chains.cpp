@@ -11,7 +11,7 @@ namespace braid::passes {
 namespace {
 
 // A node that computes the group, with the old values as inputs.
-Node chain_node(const Graph& graph, const ChainGroup& group) {
+Node chain_node(const Op& op, const Graph& graph, const ChainGroup& group) {
   Chain chain;
   std::map<ValueId, size_t> made;
   auto place_of = [&](ValueId input) -> ChainOperand {
@@ -31,7 +31,7 @@ Node chain_node(const Graph& graph, const ChainGroup& group) {
     chain.steps.push_back(std::move(step));
   }
   Node next = graph.node(group.nodes.back());
-  next.op = "chain";
+  next.op = &op;
   next.attrs = chain_attrs(chain);
   next.inputs = group.inputs;
   next.outputs = group.outputs;
@@ -56,6 +56,7 @@ StepGraph chains(const OpTable& ops, const StepGraph& step) {
   for (const ChainGroup& group : groups) {
     for (NodeId id : group.nodes) group_of[id] = &group;
   }
+  const Op& chain = ops.at("chain");
   GraphCopy copy(step.graph);
   copy.add_slots();
   copy.add_inputs();
@@ -65,7 +66,8 @@ StepGraph chains(const OpTable& ops, const StepGraph& step) {
     if (at == group_of.end()) {
       add_with_layout(step.graph, copy, step.graph.node(id));
     } else if (at->second->nodes.back() == id) {
-      add_with_layout(step.graph, copy, chain_node(step.graph, *at->second));
+      add_with_layout(step.graph, copy,
+                      chain_node(chain, step.graph, *at->second));
     }
   }
   copy.add_outputs();

@@ -5,7 +5,6 @@
 #include "braid/base/error.h"
 #include "braid/graph/copy.h"
 #include "braid/ops/build/functions.h"
-#include "braid/passes/names.h"
 #include "braid/passes/rewrite/prune.h"
 
 namespace braid::passes {
@@ -20,7 +19,7 @@ class EvalForm {
     copy_.add_slots();
     copy_.add_inputs();
     for (const Node& node : from_.nodes()) {
-      if (!ops_.at(node.op).writes_slot) add(node);
+      if (!node.op->writes_slot) add(node);
     }
     for (const Output& output : from_.outputs()) add_output(output);
     prune(ops_, copy_.to);
@@ -49,9 +48,9 @@ class EvalForm {
   void add(const Node& node) {
     if (is_gone(node)) return;
     copy_.to.continue_at(node);
-    if (node.op == "dropout") {
+    if (node.is(OpKind::kDropout)) {
       at(node.outputs[0]) = at(node.inputs[0]);
-    } else if (node.op == "batch_norm") {
+    } else if (node.is(OpKind::kBatchNorm)) {
       add_norm(node);
     } else {
       add_copy(node);
@@ -60,7 +59,8 @@ class EvalForm {
 
   void add_copy(const Node& node) {
     copy_.add(node);
-    bool is_rate = node.op == "read" && is_dropout_rate(from_.slot(node.slot));
+    bool is_rate = node.is(OpKind::kRead) &&
+                   from_.slot(node.slot).use == SlotUse::kDropoutRate;
     if (is_rate) {  // of ops that drop and do more than that
       ValueId& rate = at(node.outputs[0]);
       rate = mul_scalar({&copy_.to, rate}, 0).id;
@@ -74,7 +74,7 @@ class EvalForm {
     Attrs attrs = node.attrs;
     attrs.set("training", false);
     const Node& norm =
-        copy_.to.node(copy_.to.add(node.op, copy_.inputs_of(node), attrs));
+        copy_.to.node(copy_.to.add(*node.op, copy_.inputs_of(node), attrs));
     for (size_t i = 0; i < norm.outputs.size(); ++i) {
       at(node.outputs[i]) = norm.outputs[i];
     }

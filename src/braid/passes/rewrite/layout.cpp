@@ -9,7 +9,10 @@ namespace {
 class LayoutBuilder {
  public:
   LayoutBuilder(const OpTable& ops, const Graph& from)
-      : ops_(ops), graph_(ops), map_(from.values().size(), kNone) {
+      : view_(ops.at("view")),
+        copy_(ops.at("copy")),
+        graph_(ops),
+        map_(from.values().size(), kNone) {
     for (const Output& output : from.outputs()) results_.insert(output.value);
     for (const Slot& slot : from.slots()) graph_.add_slot(slot);
     for (ValueId id : from.inputs()) {
@@ -32,15 +35,15 @@ class LayoutBuilder {
     std::vector<ValueId> inputs;
     for (ValueId id : node.inputs) inputs.push_back(id == kNone ? id : at(id));
     Node next = node;
-    if (node.op == "reshape") {
-      next.op = "view";
+    if (node.is(OpKind::kReshape)) {
+      next.op = &view_;
       next.inputs = inputs;
-      if (!ops_.at("view").view(NodeView(graph_, next))) {
+      if (!view_.view(NodeView(graph_, next))) {
         inputs[0] = add_copy(node, inputs[0]);
       }
     }
     // Update kernels walk through all their operands alike.
-    if (ops_.at(node.op).updates && !is_row_major(inputs[1])) {
+    if (node.op->updates && !is_row_major(inputs[1])) {
       inputs[1] = at(node.inputs[1]) = add_copy(node, inputs[1]);
     }
     NodeId id = graph_.add_like(next, inputs);
@@ -54,8 +57,8 @@ class LayoutBuilder {
   // An output in the memory of a slot is copied out where it is made: the
   // slot may have new content, or be on the host, when the step is over.
   void keep_result(const Node& node) {
-    bool in_slot = node.op == "read" || (ops_.at(node.op).view &&
-                                         in_slots_.contains(node.inputs[0]));
+    bool in_slot = node.is(OpKind::kRead) ||
+                   (node.op->view && in_slots_.contains(node.inputs[0]));
     if (!in_slot) return;
     ValueId value = node.outputs[0];
     in_slots_.insert(value);
@@ -70,7 +73,7 @@ class LayoutBuilder {
 
   ValueId add_copy(const Node& node, ValueId value) {
     Node copy;
-    copy.op = "copy";
+    copy.op = &copy_;
     copy.path = node.path;
     copy.phase = node.phase;
     copy.segment = node.segment;
@@ -79,7 +82,7 @@ class LayoutBuilder {
 
   void set_strides(NodeId id) {
     const Node& node = graph_.node(id);
-    const Op& op = ops_.at(node.op);
+    const Op& op = *node.op;
     if (op.view) {
       View view = *op.view(NodeView(graph_, node));
       Value& value = graph_.value(node.outputs[0]);
@@ -91,7 +94,7 @@ class LayoutBuilder {
     }
   }
 
-  const OpTable& ops_;
+  const Op &view_, &copy_;
   Graph graph_;
   std::vector<ValueId> map_;
   std::set<ValueId> results_;   // outputs of the old graph

@@ -1,6 +1,5 @@
 #include "braid/passes/rewrite/pool_first.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -9,22 +8,11 @@
 namespace braid::passes {
 namespace {
 
-// Gives the greatest of some elements, and its place. `max` is that of a
-// dimension.
-bool is_pooling(const Node& node) {
-  constexpr std::string_view kOps[] = {"max", "max_pool1d", "max_pool2d",
-                                       "max_pool3d"};
-  return std::ranges::find(kOps, node.op) != std::end(kOps);
-}
-
 class PoolFirst {
  public:
   explicit PoolFirst(const Graph& graph)
-      : graph_(graph), copy_(graph), uses_(graph.values().size(), 0) {
-    for (const Node& node : graph.nodes()) {
-      for (ValueId input : node.inputs) count(input);
-    }
-    for (const Output& output : graph.outputs()) count(output.value);
+      : graph_(graph), copy_(graph), users_(graph) {
+    for (const Output& output : graph.outputs()) results_.insert(output.value);
   }
 
   Graph run() {
@@ -38,16 +26,15 @@ class PoolFirst {
   }
 
  private:
-  void count(ValueId id) {
-    if (id != kNone) ++uses_[static_cast<size_t>(id)];
+  size_t uses(ValueId id) const {
+    return users_.of(id).size() + results_.count(id);
   }
-  int uses(ValueId id) const { return uses_[static_cast<size_t>(id)]; }
 
   void find_pairs() {
     for (const Node& pool : graph_.nodes()) {
-      if (!is_pooling(pool) || uses(pool.outputs[1]) > 0) continue;
+      if (!pool.is(OpKind::kMaxPool) || uses(pool.outputs[1]) > 0) continue;
       NodeId before = graph_.value(pool.inputs[0]).producer;
-      if (before == kNone || graph_.node(before).op != "relu") continue;
+      if (before == kNone || !graph_.node(before).is(OpKind::kRelu)) continue;
       if (uses(pool.inputs[0]) > 1) continue;
       relu_of_[&pool] = &graph_.node(before);
       moved_.insert(&graph_.node(before));
@@ -69,7 +56,8 @@ class PoolFirst {
 
   const Graph& graph_;
   GraphCopy copy_;
-  std::vector<int> uses_;                       // by value
+  Users users_;
+  std::set<ValueId> results_;
   std::map<const Node*, const Node*> relu_of_;  // by pooling
   std::set<const Node*> moved_;
 };

@@ -8,109 +8,6 @@
 namespace braid::passes {
 namespace {
 
-// The lists of torch.autocast: what is narrow in the list of the CPU or of
-// CUDA is narrow here, what is f32 in either of them is f32. Besides, means
-// and variances are f32 as sums are.
-constexpr auto kLow = Precision::kLow;
-constexpr auto kFull = Precision::kFull;
-constexpr PrecisionRow kRows[] = {
-    // Where the work is.
-    {"conv1d", kLow},
-    {"conv2d", kLow},
-    {"conv3d", kLow},
-    {"conv_transpose1d", kLow},
-    {"conv_transpose2d", kLow},
-    {"conv_transpose3d", kLow},
-    {"gru_cell", kLow},
-    {"linear", kLow},
-    {"lstm_cell", kLow},
-    {"matmul", kLow},
-    {"prelu", kLow},
-    {"scaled_dot_product_attention", kLow},
-
-    // Its types are written in the node.
-    {"torch_op", kFull},
-
-    // Functions that blow up small differences.
-    {"acos", kFull},
-    {"acosh", kFull},
-    {"asin", kFull},
-    {"atanh", kFull},
-    {"cosh", kFull},
-    {"digamma", kFull},
-    {"exp", kFull},
-    {"exp2", kFull},
-    {"expm1", kFull},
-    {"lgamma", kFull},
-    {"log", kFull},
-    {"log10", kFull},
-    {"log1p", kFull},
-    {"log2", kFull},
-    {"pow", kFull},
-    {"pow_scalar", kFull},
-    {"reciprocal", kFull},
-    {"rsqrt", kFull},
-    {"sinh", kFull},
-    {"softplus", kFull},
-    {"tan", kFull},
-    {"xlogy", kFull},
-
-    // Sums and products of many elements.
-    {"bounded_norm", kFull},
-    {"cumprod", kFull},
-    {"cumsum", kFull},
-    {"histc", kFull},
-    {"linalg_vector_norm", kFull},
-    {"log_softmax", kFull},
-    {"logsumexp", kFull},
-    {"mean", kFull},
-    {"prod", kFull},
-    {"softmax", kFull},
-    {"std", kFull},
-    {"sum", kFull},
-    {"var", kFull},
-
-    // Statistics of norms.
-    {"batch_norm", Precision::kFullInside},
-    {"group_norm", kFull},
-    {"layer_norm", kFull},
-    {"rms_norm", kFull},
-
-    // Losses.
-    {"binary_cross_entropy", kFull},
-    {"binary_cross_entropy_with_logits", kFull},
-    {"cosine_margin", kFull},
-    {"cross_entropy_loss", kFull},
-    {"gaussian_nll_loss", kFull},
-    {"hinge_embedding_loss", kFull},
-    {"huber_loss", kFull},
-    {"kl_div", kFull},
-    {"l1_loss", kFull},
-    {"margin_ranking_loss", kFull},
-    {"mse_loss", kFull},
-    {"nll_loss", kFull},
-    {"poisson_nll_loss", kFull},
-    {"smooth_l1_loss", kFull},
-    {"soft_margin_loss", kFull},
-    {"triplet_margin", kFull},
-
-    // Pictures made larger, volumes pooled.
-    {"_upsample_nearest_exact1d", kFull},
-    {"_upsample_nearest_exact2d", kFull},
-    {"_upsample_nearest_exact3d", kFull},
-    {"adaptive_avg_pool3d", kFull},
-    {"adaptive_max_pool3d", kFull},
-    {"avg_pool3d", kFull},
-    {"max_pool3d", kFull},
-    {"upsample_bicubic2d", kFull},
-    {"upsample_bilinear2d", kFull},
-    {"upsample_linear1d", kFull},
-    {"upsample_nearest1d", kFull},
-    {"upsample_nearest2d", kFull},
-    {"upsample_nearest3d", kFull},
-    {"upsample_trilinear3d", kFull},
-};
-
 // The two types that the pass moves values between.
 bool is_movable(DType dtype, DType compute) {
   return dtype == DType::kFloat32 || dtype == compute;
@@ -147,7 +44,7 @@ class PrecisionBuilder {
     graph_.continue_at(node);
     std::vector<ValueId> inputs;
     for (ValueId id : node.inputs) inputs.push_back(id == kNone ? id : at(id));
-    bool moves = node.op != "to" && !inputs.empty();
+    bool moves = !node.is(OpKind::kCast) && !inputs.empty();
     DType first = inputs.empty() || inputs[0] == kNone ? DType::kFloat32
                                                        : dtype(inputs[0]);
     if (moves) cast_inputs(node, inputs);
@@ -155,7 +52,7 @@ class PrecisionBuilder {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       at(node.outputs[i]) = graph_.node(id).outputs[i];
     }
-    bool back = precision_of(node.op) == Precision::kFullInside;
+    bool back = node.op->precision == Precision::kFullInside;
     if (back) at(node.outputs[0]) = in_type(at(node.outputs[0]), first);
   }
 
@@ -167,9 +64,9 @@ class PrecisionBuilder {
   }
 
   DType type_for(const Node& node, const std::vector<ValueId>& inputs) const {
-    if (node.op == "assign") return graph_.slot(node.slot).dtype;
+    if (node.is(OpKind::kAssign)) return graph_.slot(node.slot).dtype;
     if (gives_double(node)) return DType::kFloat32;
-    Precision precision = precision_of(node.op);
+    Precision precision = node.op->precision;
     if (precision == Precision::kLow) return compute_;
     if (precision != Precision::kFollow) return DType::kFloat32;
     DType widest = compute_;
@@ -232,13 +129,6 @@ void check_masters(const Graph& forward, DType compute) {
 }
 
 }  // namespace
-
-std::span<const PrecisionRow> precision_rows() { return kRows; }
-
-Precision precision_of(std::string_view op) {
-  const auto* row = std::ranges::find(kRows, op, &PrecisionRow::op);
-  return row == std::end(kRows) ? Precision::kFollow : row->precision;
-}
 
 Graph lower_precision(const OpTable& ops, const Graph& forward,
                       const PrecisionOptions& options) {

@@ -5,30 +5,9 @@
 // the gradient of a cast is a cast: gradients reach the optimizer in f32.
 #pragma once
 
-#include <span>
-#include <string_view>
-
 #include "braid/ops/core/op.h"
 
 namespace braid::passes {
-
-// In which type an op computes.
-enum class Precision {
-  kFollow,      // as its operands come, all in the widest type among them
-  kLow,         // the narrow type: products, convolutions, attention
-  kFull,        // f32: losses, softmax, norms, long sums, exp, log, powers
-  kFullInside,  // f32, but its result comes back in the type of operand 0
-};
-
-struct PrecisionRow {
-  std::string_view op;
-  Precision precision;
-};
-
-// Ops that do not simply follow their operands.
-std::span<const PrecisionRow> precision_rows();
-
-Precision precision_of(std::string_view op);
 
 struct PrecisionOptions {
   DType compute = DType::kFloat32;  // f32: nothing changes; or bf16

@@ -4,8 +4,7 @@
 
 namespace braid::passes {
 
-void prune(const OpTable& ops, Graph& graph,
-           const std::vector<ValueId>& wanted) {
+void prune(const OpTable&, Graph& graph, const std::vector<ValueId>& wanted) {
   std::vector<bool> used(graph.values().size(), false);
   std::vector<bool> keep(graph.nodes().size(), false);
   auto is_used = [&](ValueId id) { return used[static_cast<size_t>(id)]; };
@@ -15,7 +14,7 @@ void prune(const OpTable& ops, Graph& graph,
   for (ValueId id : wanted) used[static_cast<size_t>(id)] = true;
   for (size_t i = graph.nodes().size(); i-- > 0;) {
     const Node& node = graph.nodes()[i];
-    keep[i] = ops.at(node.op).writes_slot ||
+    keep[i] = node.op->writes_slot ||
               std::any_of(node.outputs.begin(), node.outputs.end(), is_used);
     if (!keep[i]) continue;
     for (ValueId input : node.inputs) {

@@ -6,7 +6,8 @@ namespace braid::passes {
 namespace {
 
 bool has_single_values(const Graph& graph, const Node& node) {
-  if (node.op != "batch_norm" || !node.attrs.flag("training")) return false;
+  if (!node.is(OpKind::kBatchNorm) || !node.attrs.flag("training"))
+    return false;
   const Shape& values = graph.value(node.inputs[0]).type.shape;
   const Shape& channels = graph.value(node.outputs[1]).type.shape;
   return num_elements(values) > 0 &&

@@ -24,13 +24,13 @@ void move_behind_producers(Graph& graph) {
   std::multimap<NodeId, NodeId> behind;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
-    if (node.op != "accumulate") continue;
+    if (!node.is(OpKind::kAccumulate)) continue;
     behind.emplace(graph.value(node.inputs[0]).producer,
                    static_cast<NodeId>(i));
   }
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     auto id = static_cast<NodeId>(i);
-    if (graph.node(id).op != "accumulate") order.push_back(id);
+    if (!graph.node(id).is(OpKind::kAccumulate)) order.push_back(id);
     auto [first, last] = behind.equal_range(id);
     for (auto at = first; at != last; ++at) order.push_back(at->second);
   }

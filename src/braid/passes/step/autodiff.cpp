@@ -11,9 +11,8 @@ namespace {
 
 class Differentiator {
  public:
-  Differentiator(const OpTable& ops, Graph& graph)
-      : ops_(ops),
-        graph_(graph),
+  explicit Differentiator(Graph& graph)
+      : graph_(graph),
         depends_(graph.values().size(), false),
         grads_(graph.values().size()) {}
 
@@ -38,7 +37,7 @@ class Differentiator {
   void mark_dependence(NodeId id) {
     const Node& node = graph_.node(id);
     bool any = false;
-    if (node.op == "read") {
+    if (node.is(OpKind::kRead)) {
       const Slot& slot = graph_.slot(node.slot);
       any = slot.role == Role::kParameter && slot.trainable;
     }
@@ -57,7 +56,7 @@ class Differentiator {
       reached = reached || grads.back();
     }
     if (!reached) return;
-    if (graph_.node(id).op == "read") return add_to_slot(id, grads[0]);
+    if (graph_.node(id).is(OpKind::kRead)) return add_to_slot(id, grads[0]);
     apply_rule(id, std::move(grads));
   }
 
@@ -82,7 +81,7 @@ class Differentiator {
   }
 
   void apply_rule(NodeId id, std::vector<Var> grads) {
-    const Op& op = ops_.at(graph_.node(id).op);
+    const Op& op = *graph_.node(id).op;
     check_rule(op, grads);
     continue_backward(id);
     std::vector<bool> needs;
@@ -115,7 +114,6 @@ class Differentiator {
                op.name);
   }
 
-  const OpTable& ops_;
   Graph& graph_;
   std::vector<bool> depends_;
   std::vector<Var> grads_;
@@ -128,7 +126,7 @@ class Differentiator {
 void move_assignments_last(Graph& graph) {
   std::vector<NodeId> order, last;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
-    bool writes = graph.nodes()[i].op == "assign";
+    bool writes = graph.nodes()[i].is(OpKind::kAssign);
     (writes ? last : order).push_back(static_cast<NodeId>(i));
   }
   for (NodeId id : last) graph.node(id).phase = Phase::kBackward;
@@ -151,7 +149,7 @@ Gradients differentiate(const OpTable& ops, Graph forward,
     fail_usage("[autodiff] output '{}' is an input of the graph", loss);
   }
   Gradients result{std::move(forward), {}};
-  result.of_slot = Differentiator(ops, result.graph).run(value);
+  result.of_slot = Differentiator(result.graph).run(value);
   move_assignments_last(result.graph);
   std::vector<ValueId> wanted;
   for (auto [slot, gradient] : result.of_slot) wanted.push_back(gradient);

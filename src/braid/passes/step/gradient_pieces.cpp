@@ -65,7 +65,7 @@ Var joined(const std::vector<Piece>& pieces) {
 
 bool GradientPieces::take(ValueId of, Var gradient) {
   const Node& node = maker_of(gradient);
-  if (node.op != "slice_backward" || node.attrs.integer("step") != 1) {
+  if (!node.is(OpKind::kSliceBackward) || node.attrs.integer("step") != 1) {
     return false;
   }
   kept_[of].push_back(gradient);

@@ -8,7 +8,7 @@ namespace braid::passes {
 namespace {
 
 bool is_guarded(const Graph& graph, const Node& node) {
-  if (node.op != "assign") return false;
+  if (!node.is(OpKind::kAssign)) return false;
   const Slot& slot = graph.slot(node.slot);
   return slot.role == Role::kBuffer && is_floating(slot.dtype);
 }

@@ -13,7 +13,7 @@ constexpr const char* kName = "label_smoothing";
 constexpr size_t kOperand = 3;
 
 bool is_constant(const Node& node) {
-  return node.op == "cross_entropy_loss" &&
+  return node.is(OpKind::kCrossEntropy) &&
          (node.inputs.size() <= kOperand || node.inputs[kOperand] == kNone);
 }
 
@@ -35,6 +35,7 @@ void add_free(GraphCopy& copy, const Node& node) {
   SlotId slot = copy.to.add_slot({.name = free_name(copy.to, node.path),
                                   .dtype = DType::kFloat64,
                                   .role = Role::kHyper,
+                                  .use = SlotUse::kLabelSmoothing,
                                   .init = Init::constant(before)});
   std::vector<ValueId> inputs = copy.inputs_of(node);
   inputs.resize(kOperand + 1, kNone);
@@ -56,14 +57,6 @@ Graph free_label_smoothing(const Graph& forward) {
   }
   copy.add_outputs();
   return std::move(copy.to);
-}
-
-bool is_label_smoothing(const Slot& slot) {
-  size_t at = slot.name.rfind(kName);
-  return slot.role == Role::kHyper && at != slot.name.npos &&
-         slot.name.find_first_not_of("0123456789",
-                                     at + std::string_view(kName).size()) ==
-             slot.name.npos;
 }
 
 }  // namespace braid::passes

@@ -13,7 +13,4 @@ namespace braid::passes {
 // "hyper/loss.label_smoothing2". A graph that is so already stays as it is.
 Graph free_label_smoothing(const Graph& forward);
 
-// Whether a slot holds the label smoothing of a loss.
-bool is_label_smoothing(const Slot& slot);
-
 }  // namespace braid::passes

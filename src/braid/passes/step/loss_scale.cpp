@@ -16,14 +16,12 @@ constexpr std::array<std::pair<const char*, double>, 4> kValues = {
      {"backoff_factor", 0.5},
      {"growth_interval", 0}}};
 
-constexpr const char* kFactorSlot = "counter/loss_scale";
-constexpr const char* kGrowthSlot = "counter/loss_scale_growth";
-
-SlotId number_slot(Graph& graph, std::string name, Role role, double value,
-                   int64_t members) {
+SlotId number_slot(Graph& graph, std::string name, Role role, SlotUse use,
+                   double value, int64_t members) {
   return graph.add_slot({.name = std::move(name),
                          .dtype = DType::kFloat64,
                          .role = role,
+                         .use = use,
                          .init = Init::constant(value),
                          .members = members});
 }
@@ -60,9 +58,10 @@ Graph scale_loss(Graph forward, const Optimizer& optimizer) {
   Output& output = loss_of(forward);
   forward.continue_at(forward.node(forward.value(output.value).producer));
   number_slot(forward, scoped(hyper_slot("loss_scale"), optimizer.scope),
-              Role::kHyper, optimizer.hyper.at("loss_scale"), 0);
-  number_slot(forward, scoped(kFactorSlot, optimizer.scope), Role::kCounter, 1,
+              Role::kHyper, SlotUse::kGeneral, optimizer.hyper.at("loss_scale"),
               0);
+  number_slot(forward, scoped(kLossFactorSlot, optimizer.scope), Role::kCounter,
+              SlotUse::kLossScale, 1, 0);
   Var loss{&forward, output.value};
   Var scale = reshape(loss_scale(forward, optimizer.scope), loss.shape());
   loss_of(forward).value = apply("scale_gradient", {loss, scale}).id;
@@ -71,15 +70,16 @@ Graph scale_loss(Graph forward, const Optimizer& optimizer) {
 
 Var loss_scale(Graph& graph, const std::string& scope) {
   SlotId base = graph.find_slot(scoped(hyper_slot("loss_scale"), scope));
-  SlotId factor = graph.find_slot(scoped(kFactorSlot, scope));
+  SlotId factor = graph.find_slot(scoped(kLossFactorSlot, scope));
   return mul(read(graph, base), read(graph, factor));
 }
 
 void advance_loss_scale(Graph& graph, const std::string& scope, Var finite,
                         const std::map<std::string, Var>& hyper, Var active) {
-  SlotId factor = graph.find_slot(scoped(kFactorSlot, scope));
-  SlotId growth = number_slot(graph, scoped(kGrowthSlot, scope), Role::kCounter,
-                              0, graph.slot(factor).members);
+  SlotId factor = graph.find_slot(scoped(kLossFactorSlot, scope));
+  SlotId growth =
+      number_slot(graph, scoped(kLossGrowthSlot, scope), Role::kCounter,
+                  SlotUse::kLossScaleGrowth, 0, graph.slot(factor).members);
   Var before = read(graph, factor), since = read(graph, growth);
   auto next = apply_all("loss_scale_update",
                         {before, since, finite, hyper.at("growth_factor"),

@@ -26,10 +26,12 @@ bool is_rate(const std::string& value) {
   return value == "lr" || value.starts_with("lr:");
 }
 
-Slot number_slot(std::string name, double value, Role role) {
+Slot number_slot(std::string name, double value, Role role,
+                 SlotUse use = SlotUse::kGeneral) {
   return {.name = std::move(name),
           .dtype = DType::kFloat64,
           .role = role,
+          .use = use,
           .init = Init::constant(value)};
 }
 
@@ -44,7 +46,7 @@ Slot hyper_number(const Optimizer& optimizer, const std::string& name,
 Slot scheduled_rate(const Optimizer& optimizer, const std::string& name,
                     double value) {
   return number_slot(scoped(schedule_slot(name), optimizer.scope), value,
-                     Role::kCounter);
+                     Role::kCounter, SlotUse::kScheduledRate);
 }
 
 bool is_scheduled(const Optimizer& optimizer, const std::string& name) {
@@ -101,7 +103,7 @@ class UpdateBuilder {
     }
     if (optimizer_.plateau) add_plateau();
     std::string update_slot = scoped(kUpdateSlot, optimizer_.scope);
-    Var updates = counter(update_slot);
+    Var updates = counter(update_slot, SlotUse::kUpdateCount);
     SlotId mask = graph_.find_slot(kActiveSlot);
     if (mask != kNone) active_ = read(graph_, mask);
     if (optimizer_.scales_loss) unscale();
@@ -128,7 +130,7 @@ class UpdateBuilder {
   }
 
   void advance(const std::string& name) {
-    Var steps = counter(name);
+    Var steps = counter(name, SlotUse::kStep);
     assign(graph_.find_slot(name), apply("advance", {steps, active_}));
   }
 
@@ -154,11 +156,12 @@ class UpdateBuilder {
                      .dtype = DType::kFloat64,
                      .shape = {kPlateauNumbers},
                      .role = Role::kCounter,
+                     .use = SlotUse::kPlateau,
                      .members = members_});
   }
 
   // The counter, made when the model did not need it before.
-  Var counter(const std::string& name) {
+  Var counter(const std::string& name, SlotUse use) {
     SlotId id = graph_.find_slot(name);
     if (id == kNone) {
       id = graph_.add_slot({.name = name,
@@ -166,14 +169,16 @@ class UpdateBuilder {
                             .role = Role::kCounter,
                             .members = members_});
     }
+    graph_.slot(id).use = use;
     graph_.slot(id).owners.clear();  // all members count now
     return read(graph_, id);
   }
 
-  SlotId state(const std::string& name, SlotId parameter) {
+  SlotId state(const std::string& name, SlotId parameter,
+               SlotUse use = SlotUse::kGeneral) {
     const Slot& of = graph_.slot(parameter);
     return graph_.add_slot(
-        of.beside(state_slot(name, of.own_name()), Role::kOptimizer));
+        of.beside(state_slot(name, of.own_name()), Role::kOptimizer, use));
   }
 
   Attrs member_attrs(SlotId parameter) const {
@@ -305,7 +310,7 @@ class UpdateBuilder {
   }
 
   void average(SlotId parameter, Var next, Var updates) {
-    SlotId slot = state("ema", parameter);
+    SlotId slot = state("ema", parameter, SlotUse::kAverage);
     auto mine = [&](Var all) { return for_parameter(all, parameter); };
     assign(slot, apply("ema_update",
                        {read(graph_, slot), next, mine(updates),

@@ -45,7 +45,7 @@ class KernelTable {
   void add(std::string op, Kernel kernel);
   // The kernel of an op; throws when there is none.
   const Kernel& at(const std::string& op) const;
-  Run prepare(const Call& call) const { return at(call.node->op)(call); }
+  Run prepare(const Call& call) const { return at(call.node->op->name)(call); }
 
  private:
   std::map<std::string, Kernel> kernels_;

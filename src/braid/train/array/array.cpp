@@ -9,12 +9,14 @@
 namespace braid::train {
 
 bool is_of_member(const Slot& slot) {
-  return is_saved(slot) && slot.name != passes::kActiveSlot;
+  return is_saved(slot) && slot.use != SlotUse::kActiveMask;
 }
 
 Array::Array(std::vector<const Job*> kinds, runtime::Backend& backend,
              ArrayOptions options)
-    : backend_(backend), options_(std::move(options)), kinds_(std::move(kinds)) {
+    : backend_(backend),
+      options_(std::move(options)),
+      kinds_(std::move(kinds)) {
   if (capacity() < 0) {
     fail_usage("[array] expected a capacity from 0, got {}", capacity());
   }

@@ -23,8 +23,8 @@ passes::Schedule constant_rate() { return passes::parse_schedule("constant"); }
 
 // Rates that are written anew for every step; a member with a constant rate
 // has them only among others.
-bool is_of_schedule(const std::string& slot) {
-  return slot.starts_with(passes::schedule_slot(""));
+bool is_of_schedule(SlotUse use) {
+  return use == SlotUse::kScheduledRate || use == SlotUse::kPlateau;
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ bool Array::is_compiled_for(const Job& job) const {
   };
   auto has_eval = [&](int64_t rows) { return specs_.evals.contains(rows); };
   bool has_plateau = std::ranges::any_of(state().slots(), [](const Slot& slot) {
-    return slot.name.starts_with("schedule/") && slot.name.ends_with("plateau");
+    return slot.use == SlotUse::kPlateau;
   });
   return std::ranges::all_of(job.step_row_counts(), has_steps) &&
          std::ranges::all_of(job.eval_row_counts(), has_eval) &&
@@ -167,7 +167,8 @@ void Array::check_content(size_t place, const MemberContent& content) const {
   auto member = static_cast<int64_t>(place);
   for (const auto& [name, bytes] : content) {
     SlotId id = state().find(name, member);
-    if (id == kNone && is_of_schedule(name)) continue;
+    SlotUse use = use_of_name(name, Role::kCounter);
+    if (id == kNone && is_of_schedule(use)) continue;
     if (id == kNone) fail_usage("[array.add] there is no slot '{}'", name);
     const Slot& slot = state().slots()[static_cast<size_t>(id)];
     int64_t expected = num_elements(slot.shape) * item_bytes(slot.dtype);
@@ -176,7 +177,7 @@ void Array::check_content(size_t place, const MemberContent& content) const {
                bytes.size());
   }
   for (const Slot& slot : state().slots()) {
-    bool is_needed = is_of_member(slot) && !is_of_schedule(slot.name) &&
+    bool is_needed = is_of_member(slot) && !is_of_schedule(slot.use) &&
                      slot.belongs_to(member);
     if (!is_needed || content.contains(slot.own_name())) continue;
     fail_usage("[array.add] the content lacks slot '{}'", slot.own_name());

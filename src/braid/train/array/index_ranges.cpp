@@ -11,11 +11,11 @@ IndexRange both(const IndexRange& a, const IndexRange& b) {
 }
 
 ValueId input_behind(const Graph& graph, ValueId id) {
-  constexpr std::array kViews{"reshape", "view",  "contiguous",
-                              "copy",    "slice", "permute"};
+  constexpr std::array kViews{OpKind::kReshape, OpKind::kView, OpKind::kCopy,
+                              OpKind::kSlice, OpKind::kPermute};
   while (graph.value(id).producer != kNone) {
     const Node& node = graph.node(graph.value(id).producer);
-    if (std::ranges::find(kViews, node.op) == kViews.end()) return kNone;
+    if (std::ranges::find(kViews, node.op->kind) == kViews.end()) return kNone;
     id = node.inputs[0];
   }
   return id;
@@ -24,8 +24,8 @@ ValueId input_behind(const Graph& graph, ValueId id) {
 std::map<std::string, IndexRange> index_ranges(const Graph& forward) {
   std::map<std::string, IndexRange> ranges;
   for (const Node& node : forward.nodes()) {
-    bool is_loss = node.op == "cross_entropy_loss" || node.op == "nll_loss";
-    if (!is_loss && node.op != "embedding") continue;
+    bool is_loss = node.op->is_class_loss();
+    if (!is_loss && !node.is(OpKind::kEmbedding)) continue;
     ValueId input = input_behind(forward, node.inputs[1]);
     if (input == kNone) continue;
     const Value& value = forward.value(input);

@@ -34,14 +34,12 @@ LearningRates::LearningRates(std::vector<passes::Schedule> schedules,
       state_(state),
       step_slot_(state.find(passes::scoped(passes::kStepSlot, scope))),
       plateau_slot_(state.find(passes::scoped(passes::kPlateauSlot, scope))) {
-  std::string prefix = passes::scoped(passes::schedule_slot(""), scope);
   for (size_t i = 0; i < state.slots().size(); ++i) {
-    const std::string& name = state.slots()[i].name;
-    if (!name.starts_with(prefix) || static_cast<SlotId>(i) == plateau_slot_) {
-      continue;
-    }
-    std::string base = passes::hyper_slot(name.substr(prefix.size()));
-    rates_.push_back({state.find(passes::scoped(base, scope)),
+    const Slot& slot = state.slots()[i];
+    bool is_own =
+        slot.use == SlotUse::kScheduledRate && passes::is_in_scope(slot, scope);
+    if (!is_own) continue;
+    rates_.push_back({state.find(passes::base_of_rate(slot)),
                       static_cast<SlotId>(i),
                       {},
                       {}});

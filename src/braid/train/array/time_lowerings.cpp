@@ -26,15 +26,20 @@ Graph alone(const OpTable& ops, const NodeView& one) {
                                   .init = Init::uniform(1)});
     inputs.push_back(read(graph, slot));
   }
-  Var y = apply(one.node().op, inputs, one.attrs());
+  Var y = apply(*one.node().op, inputs, one.attrs());
   graph.add_output("loss", sum(mul(y, y), {}).id);
   return graph;
 }
 
 // Turning values to another layout is not the convolution's.
 bool counts(const Node& node) {
-  return node.op.starts_with("conv") || node.op == "linear" ||
-         node.op == "matmul";
+  switch (node.op->kind) {
+    case OpKind::kConvolution:
+    case OpKind::kTransposedConvolution:
+    case OpKind::kConvolutionBackward:
+    case OpKind::kProduct: return true;
+    default: return false;
+  }
 }
 
 double seconds_of_run(Trainer& trainer) {

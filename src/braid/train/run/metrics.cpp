@@ -40,8 +40,7 @@ struct ClassScores {
 ClassScores find_scores(Graph& graph) {
   ClassScores found;
   for (const Node& node : graph.nodes()) {
-    bool is_loss = node.op == "cross_entropy_loss" || node.op == "nll_loss";
-    if (!is_loss) continue;
+    if (!node.op->is_class_loss()) continue;
     Var target{&graph, node.inputs[1]};
     if (is_floating(target.dtype())) continue;
     found = {{&graph, node.inputs[0]},
@@ -57,8 +56,8 @@ const Node* loss_node(const Graph& graph) {
   ValueId id = graph.find_output("loss");
   while (id != kNone && graph.value(id).producer != kNone) {
     const Node& node = graph.node(graph.value(id).producer);
-    bool passes_on =
-        node.op == "reshape" || node.op == "to" || node.op == "copy";
+    bool passes_on = node.is(OpKind::kReshape) || node.is(OpKind::kCast) ||
+                     node.is(OpKind::kCopy);
     if (!passes_on) return &node;
     id = node.inputs[0];
   }
@@ -69,9 +68,8 @@ const Node* loss_node(const Graph& graph) {
 // ones are lighter, so that the whole is the mean over all of the data.
 void add_loss_weight(Graph& eval) {
   const Node* node = loss_node(eval);
-  bool is_mean = node &&
-                 (node->op == "cross_entropy_loss" || node->op == "nll_loss") &&
-                 !node->attrs.has("reduction");
+  bool is_mean =
+      node && node->op->is_class_loss() && !node->attrs.has("reduction");
   if (!is_mean) return;
   Var weight{&eval, node->outputs.back()};
   eval.set_path("metrics");
@@ -154,8 +152,9 @@ std::vector<std::string> default_metrics(const Graph& eval) {
   Graph copy = eval;
   ClassScores c = find_scores(copy);
   if (!c) return {"loss"};
-  bool has_tokens = std::ranges::any_of(
-      eval.nodes(), [](const Node& node) { return node.op == "embedding"; });
+  bool has_tokens = std::ranges::any_of(eval.nodes(), [](const Node& node) {
+    return node.is(OpKind::kEmbedding);
+  });
   return {"loss", has_tokens ? "perplexity" : "accuracy"};
 }
 

@@ -16,11 +16,10 @@ constexpr const char* kStateFile = "state";
 // that a job without a schedule does not have.
 bool is_rest(const Slot& slot, const std::vector<JobNetwork>& networks) {
   if (is_of_model(slot) || !is_of_member(slot)) return false;
+  bool is_plateau = slot.use == SlotUse::kPlateau;
+  if (!is_plateau && slot.use != SlotUse::kScheduledRate) return true;
   for (const JobNetwork& network : networks) {
-    std::string rates = passes::scoped(passes::schedule_slot(""), network.name);
-    if (!slot.name.starts_with(rates)) continue;
-    bool is_plateau =
-        slot.name == passes::scoped(passes::kPlateauSlot, network.name);
+    if (!passes::is_in_scope(slot, network.name)) continue;
     return network.schedule &&
            (!is_plateau || passes::watches_loss(*network.schedule));
   }

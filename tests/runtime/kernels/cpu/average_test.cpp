@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "braid/runtime/kernels/kernel.h"
+#include "runtime/kernels/op_named.h"
 
 namespace braid::runtime {
 namespace {
@@ -17,7 +18,7 @@ std::vector<double> run(const std::string& op, std::vector<double> x,
                         const Shape& from, const Shape& to) {
   std::vector<double> y(static_cast<size_t>(num_elements(to)));
   Node node;
-  node.op = op;
+  node.op = op_named(op);
   node.attrs.set("size", Ints{to.end() - 2, to.end()});
   node.attrs.set("shape", Ints{to.begin(), to.end()});
   Workspace workspace;

@@ -4,6 +4,7 @@
 
 #include "braid/base/rng.h"
 #include "braid/runtime/kernels/kernel.h"
+#include "runtime/kernels/op_named.h"
 
 namespace braid::runtime {
 namespace {
@@ -20,7 +21,7 @@ Tensor tensor_of(Numbers& x, Shape shape) {
 std::vector<Numbers> run(const std::string& op, std::vector<Numbers> inputs,
                          const Shape& x, size_t num_outputs) {
   Node node;
-  node.op = op;
+  node.op = op_named(op);
   node.attrs = {{"training", true}, {"eps", 1e-5}, {"momentum", 0.1}};
   auto all = static_cast<size_t>(num_elements(x));
   auto channels = static_cast<size_t>(x[1]);

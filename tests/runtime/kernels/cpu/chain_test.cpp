@@ -9,6 +9,7 @@
 #include "braid/ops/core/chain.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/kernel.h"
+#include "runtime/kernels/op_named.h"
 
 namespace braid::runtime {
 namespace {
@@ -54,7 +55,7 @@ struct Array {
 void call(const std::string& op, const Attrs& attrs, std::vector<Tensor> inputs,
           std::vector<Tensor> outputs) {
   Node node;
-  node.op = op;
+  node.op = op_named(op);
   node.attrs = attrs;
   Workspace workspace;
   kernels(op).prepare({.node = &node,
@@ -149,7 +150,7 @@ void expect_same_bits(const ChainOp& op) {
   for (unsigned i = 0; i < 3; ++i) inputs.push_back({{1500}, 10 + i});
   Array<T> y({1500}, 1);
   Node node;
-  node.op = op.name;
+  node.op = op_named(op.name);
   node.attrs = attrs;
   Workspace workspace;
   Call alone{.node = &node,

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "braid/runtime/kernels/kernel.h"
+#include "runtime/kernels/op_named.h"
 
 namespace braid::runtime {
 namespace {
@@ -63,7 +64,7 @@ std::vector<T> run(const Case& c, const std::string& op,
   static const KernelTable kTable = cpu_kernels();
   std::vector<T> out(static_cast<size_t>(num_elements(shape)), T(77));
   Node node;
-  node.op = op;
+  node.op = op_named(op);
   node.attrs.set("stride", c.stride);
   node.attrs.set("padding", c.padding);
   node.attrs.set("dilation", c.dilation);

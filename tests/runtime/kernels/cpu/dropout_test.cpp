@@ -5,6 +5,7 @@
 
 #include "braid/base/rng.h"
 #include "braid/runtime/kernels/kernel.h"
+#include "runtime/kernels/op_named.h"
 
 namespace braid::runtime {
 namespace {
@@ -21,7 +22,7 @@ std::vector<float> drop(std::vector<float> x, double p, uint64_t rng_key) {
   std::vector<double> rate{p};
   std::vector<int64_t> seed{5}, step{9}, micro{2};
   Node node;
-  node.op = "dropout";
+  node.op = op_named("dropout");
   node.rng_key = rng_key;
   Workspace workspace;
   Call call{

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "braid/runtime/kernels/kernel.h"
+#include "runtime/kernels/op_named.h"
 
 namespace braid::runtime {
 namespace {
@@ -10,7 +11,7 @@ std::vector<int64_t> add_to(std::vector<int64_t> x, const Attr& value,
                             const Strides& strides) {
   std::vector<int64_t> y(3, -1);
   Node node;
-  node.op = "add_scalar";
+  node.op = op_named("add_scalar");
   node.attrs.set("value", value);
   Workspace workspace;
   Tensor from{

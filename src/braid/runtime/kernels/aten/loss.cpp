@@ -40,7 +40,7 @@ void check_targets(const Bound& b, const at::Tensor& bad,
       "[{}] target {} is outside the {} classes\n"
       "HINT: targets count from 0; ignore_index marks rows to leave "
       "out",
-      b.node.op, target.masked_select(bad)[0].item<int64_t>(), classes);
+      b.node.op->name, target.masked_select(bad)[0].item<int64_t>(), classes);
 }
 
 // Targets of rows, and how much each row counts.

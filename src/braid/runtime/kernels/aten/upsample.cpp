@@ -30,9 +30,13 @@ struct Resize {
 
 using Step = void (*)(const Resize&);
 
+// Whether values between elements are made, and how.
+enum class Blend { kNone, kLinear, kCubic };
+
 struct Method {
   const char* op;
   Step forward, backward;
+  Blend blend = Blend::kNone;
 };
 
 constexpr Method kMethods[] = {
@@ -94,7 +98,8 @@ constexpr Method kMethods[] = {
      [](const Resize& r) {
        at::upsample_linear1d_backward_out(r.to, r.from, r.size, r.shape,
                                           r.align, r.scales.w);
-     }},
+     },
+     Blend::kLinear},
     {"upsample_bilinear2d",
      [](const Resize& r) {
        at::upsample_bilinear2d_out(r.to, r.from, r.size, r.align, r.scales.h,
@@ -103,7 +108,8 @@ constexpr Method kMethods[] = {
      [](const Resize& r) {
        at::upsample_bilinear2d_backward_out(r.to, r.from, r.size, r.shape,
                                             r.align, r.scales.h, r.scales.w);
-     }},
+     },
+     Blend::kLinear},
     {"upsample_trilinear3d",
      [](const Resize& r) {
        at::upsample_trilinear3d_out(r.to, r.from, r.size, r.align, r.scales.d,
@@ -113,7 +119,8 @@ constexpr Method kMethods[] = {
        at::upsample_trilinear3d_backward_out(r.to, r.from, r.size, r.shape,
                                              r.align, r.scales.d, r.scales.h,
                                              r.scales.w);
-     }},
+     },
+     Blend::kLinear},
     {"upsample_bicubic2d",
      [](const Resize& r) {
        at::upsample_bicubic2d_out(r.to, r.from, r.size, r.align, r.scales.h,
@@ -122,7 +129,8 @@ constexpr Method kMethods[] = {
      [](const Resize& r) {
        at::upsample_bicubic2d_backward_out(r.to, r.from, r.size, r.shape,
                                            r.align, r.scales.h, r.scales.w);
-     }},
+     },
+     Blend::kCubic},
 };
 
 void run(Bound& b, Step step) {
@@ -170,9 +178,8 @@ void add_aten_upsample(KernelTable& table, at::Device device) {
       table.add(name, aten_kernel(device, std::move(body)));
     };
     add(op, [step = method.forward](Bound& b) { run(b, step); });
-    bool blends = op.find("linear") != op.npos || op == "upsample_bicubic2d";
-    if (device.is_cuda() && blends) {
-      bool cubic = op == "upsample_bicubic2d";
+    if (device.is_cuda() && method.blend != Blend::kNone) {
+      bool cubic = method.blend == Blend::kCubic;
       add(op + "_backward", [=](Bound& b) { backward_in_order(b, cubic); });
     } else {
       add(op + "_backward",

@@ -87,7 +87,7 @@ void check_type(const Call& c) {
   fail_usage(
       "[{}] parameters are f32 or f64, not {}\n"
       "HINT: for work in bf16 keep them in f32 and set the precision",
-      c.node->op, dtype_name(dtype));
+      c.node->op->name, dtype_name(dtype));
 }
 
 // The row for the states that are there.

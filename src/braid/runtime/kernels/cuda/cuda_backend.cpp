@@ -203,7 +203,7 @@ void CudaBackend::copy_now(void* to, const void* from, int64_t bytes,
 Run CudaBackend::prepare(const Call& call) {
   Current current(*this);
   return [this, kernel = kernels_.prepare(call), workspace = call.workspace,
-          op = call.node->op, foreign = is_foreign(*call.node)] {
+          op = call.node->op->name, foreign = is_foreign(*call.node)] {
     Current running(*this);
     compute_.ready_thread();
     // Autograd runs in threads of its own, which know nothing of this scratch:
@@ -251,7 +251,7 @@ int64_t CudaBackend::measure_workspace(const Graph& graph, const Node& node,
   CallSettings settings;
   set_call_threads(threads);
   compute_.ready_thread();
-  int64_t bytes = measure_scratch(kernels_.prepare(call), node.op);
+  int64_t bytes = measure_scratch(kernels_.prepare(call), node.op->name);
   check_cuda(cudaStreamSynchronize(compute().get()), "a trial call");
   return measured_[signature] = bytes;
 }

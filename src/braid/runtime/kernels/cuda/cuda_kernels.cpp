@@ -110,7 +110,7 @@ void check_update(const Call& c) {
   fail_usage(
       "[{}] the CUDA kernel takes row-major f32 or f64 of up to {} members, "
       "got {} {} of {}, gradient {}",
-      c.node->op, cuda::kMaxMembers, dtype_name(c.in(0).dtype),
+      c.node->op->name, cuda::kMaxMembers, dtype_name(c.in(0).dtype),
       shape_text(c.in(0).shape), sets_of(c),
       c.in(1).contiguous() ? "row-major" : "strided");
 }
@@ -154,7 +154,8 @@ template <class T>
 Run prepare_update(const Call& c, const UpdateKind& kind, const Place& place) {
   auto launch = cuda::find_update<T>(kind.name, states_of(c, kind));
   if (!launch) {
-    fail_usage("[{}] there is no CUDA kernel for these states", c.node->op);
+    fail_usage("[{}] there is no CUDA kernel for these states",
+               c.node->op->name);
   }
   return [u = update_of<T>(c, kind), launch, place] {
     launch(u, place.stream);
