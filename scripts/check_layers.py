@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 LAYERS = (
-    "base config graph ops passes models plan compile schedule balance runtime io data train tune cli"
+    "base config graph ops passes models plan compile schedule balance "
+    "runtime io data train tune cli"
 ).split()
 TORCH_FOLDERS = ("ATen/", "torch/", "c10/", "caffe2/")
 TORCH_ALLOWED = tuple(f"braid/runtime/kernels/{backend}/" for backend in ("aten", "cpu", "cuda"))
