@@ -5,20 +5,14 @@
 //   build/bench/compile [NODES ...]
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "braid/compile/pipeline.h"
 #include "braid/models/models.h"
-#include "braid/passes/rewrite/chains.h"
-#include "braid/passes/rewrite/layout.h"
-#include "braid/passes/rewrite/pool_first.h"
-#include "braid/passes/rewrite/segments.h"
-#include "braid/passes/step/accumulate.h"
-#include "braid/passes/step/optimizer.h"
-#include "braid/plan/compile.h"
 
 namespace braid {
 namespace {
@@ -42,49 +36,31 @@ struct Report {
   }
 };
 
-class Stopwatch {
- public:
-  explicit Stopwatch(Report& report) : report_(report) {}
-
-  auto time(const char* pass, const auto& run) {
-    auto begin = Clock::now();
-    auto result = run();
-    std::chrono::duration<double> taken = Clock::now() - begin;
-    report_.passes.push_back({pass, taken.count()});
-    return result;
-  }
-
- private:
-  Report& report_;
-};
+double seconds_of(const auto& run) {
+  auto begin = Clock::now();
+  run();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 // The whole pipeline of a step on a CPU.
 Report compile_step(const OpTable& ops, const std::string& model,
                     plan::Activations activations) {
   Report report;
-  Stopwatch watch(report);
-  passes::Optimizer adamw = passes::make_optimizer("adamw");
-  Graph forward = watch.time("model", [&] {
-    return models::build_model(ops, model, DType::kFloat32);
-  });
-  size_t segments = watch.time(
-      "segments", [&] { return passes::mark_segments(forward).size(); });
-  forward =
-      watch.time("pool_first", [&] { return passes::pool_first(forward); });
-  passes::Gradients gradients = watch.time("autodiff", [&] {
-    return passes::differentiate(ops, std::move(forward));
-  });
-  passes::StepGraph step = watch.time("accumulate", [&] {
-    return passes::accumulate(ops, std::move(gradients), 1);
-  });
-  step = watch.time("optimizer", [&] {
-    return passes::add_optimizer(ops, std::move(step), adamw);
-  });
-  step = watch.time("layout", [&] { return passes::layout(ops, step); });
-  step = watch.time("chains", [&] { return passes::chains(ops, step); });
-  report.nodes = step.graph.nodes().size();
-  plan::Plan plan = plan::uniform(segments, {.activations = activations}, 1);
-  watch.time("plan", [&] { return plan::compile(ops, step, plan); });
+  compile::StepSpec spec{.forward = Graph(ops),
+                         .optimizer = passes::make_optimizer("adamw")};
+  double building = seconds_of(
+      [&] { spec.forward = models::build_model(ops, model, DType::kFloat32); });
+  report.passes.push_back({"model", building});
+  compile::BuiltStep built =
+      compile::build_step(ops, spec, {.device = plan::cpu_device(1)},
+                          [&](const compile::PassResult& made) {
+                            report.passes.push_back({made.pass, made.seconds});
+                          });
+  report.nodes = built.step.graph.nodes().size();
+  plan::Plan plan =
+      plan::uniform(built.segments.size(), {.activations = activations}, 1);
+  double planning = seconds_of([&] { plan::compile(ops, built.step, plan); });
+  report.passes.push_back({compile::kProgramPass, planning});
   return report;
 }
 

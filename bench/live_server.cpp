@@ -72,9 +72,9 @@ class Live {
     }
     std::vector<const train::Job*> kinds;
     for (const auto& job : jobs_) kinds.push_back(job.get());
-    backend_ = machine_->open("cpu", runtime::kNoLimit);
+    backend_ = machine_->open({}, {});
     array_ = std::make_unique<train::Array>(
-        kinds, *backend_, train::ArrayOptions{.capacity = members});
+        kinds, *backend_, train::ArrayOptions{.form = {.capacity = members}});
     for (int64_t i = 0; i < members; ++i) enter();
     for (int64_t i = 0; i < members; ++i) {
       loaders_.push_back(std::make_unique<data::Loader>(

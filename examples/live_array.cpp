@@ -40,10 +40,10 @@ int main(int argc, char** argv) {
   auto machine = runtime::this_machine();
   train::Job slow(*machine, lenet("1e-5")), good(*machine, lenet("1e-3")),
       better(*machine, lenet("2e-3")), late(*machine, lenet("3e-3"));
-  auto device = machine->open(good.device(), good.limit_bytes());
+  auto device = good.open_device();
 
   train::Array array({&slow, &good, &better}, *device,
-                     {.capacity = 3, .shares_batches = true});
+                     {.form = {.capacity = 3, .shares_batches = true}});
   for (const train::Job* job : {&slow, &good, &better}) array.add(*job);
   data::Loader loader(good.data().train, good.loader_options());
   Steps done;

@@ -114,7 +114,7 @@ TEST_F(Gpu, ReplayedStepsHaveTheBitsOfPlainOnes) {
 void compare_plan(const Setting& setting, const Decision& decision, int depth,
                   Training& unplanned, Backend& gpu) {
   TrainerOptions how = options(setting);
-  how.plan = plan::uniform(train::segment_names(forward(setting)).size(),
+  how.plan = plan::uniform(compile::segment_names(forward(setting)).size(),
                            decision, depth);
   std::string name = fmt::format("{} {:<25} depth {}", text(setting),
                                  decision_text(decision), depth);
@@ -200,18 +200,26 @@ class Chain {
         last_(backend, runtime::Memory::Where::kDevice, kBytes, "last") {}
 
   void issue() {
-    backend_.begin_pass(4);
-    backend_.fetch(first_.data(), source_.data(), kBytes, 0, kNone);
-    backend_.evict(middle_.data(), first_.data(), kBytes, 1, 0);
+    using plan::Stream;
+    static constexpr int32_t kEvents[] = {0, 1, 2};
+    auto after = [](size_t event) {
+      return std::span<const int32_t>(kEvents).subspan(event, 1);
+    };
+    backend_.begin_pass(*events_);
+    backend_.copy(Stream::kHostToDevice, first_.data(), source_.data(), kBytes,
+                  {*events_, 0});
+    backend_.copy(Stream::kDeviceToHost, middle_.data(), first_.data(), kBytes,
+                  {*events_, 1, after(0)});
     backend_.host_run(
         [this] {
           for (int64_t i = 0; i < kBytes; ++i) {
             middle_.data()[i] = ~middle_.data()[i];
           }
         },
-        2, 1);
-    backend_.fetch(last_.data(), middle_.data(), kBytes, 3, 2);
-    backend_.wait(3);
+        {*events_, 2, after(1)});
+    backend_.copy(Stream::kHostToDevice, last_.data(), middle_.data(), kBytes,
+                  {*events_, 3, after(2)});
+    backend_.wait(*events_, 3);
   }
 
   void set_source(int value) { std::memset(source_.data(), value, kBytes); }
@@ -225,6 +233,7 @@ class Chain {
  private:
   Backend& backend_;
   runtime::Memory source_, middle_, first_, last_;
+  std::unique_ptr<runtime::EventSet> events_ = backend_.make_events(4);
 };
 
 std::vector<std::byte> inverted(int value) {
@@ -253,8 +262,10 @@ TEST_F(Gpu, RecordedCopiesAndHostRunsKeepTheirOrder) {
 
 TEST_F(Gpu, ErrorOfAHostRunReachesTheNextRead) {
   runtime::Memory memory(gpu(), runtime::Memory::Where::kDevice, 8, "test");
-  gpu().begin_pass(1);
-  gpu().host_run([] { throw std::runtime_error("[host] broken"); }, 0, kNone);
+  auto events = gpu().make_events(1);
+  gpu().begin_pass(*events);
+  gpu().host_run([] { throw std::runtime_error("[host] broken"); },
+                 {*events, 0});
   gpu().synchronize();
   std::byte bytes[8];
   EXPECT_THROW(gpu().read(bytes, memory.data(), 8), std::runtime_error);
@@ -262,8 +273,9 @@ TEST_F(Gpu, ErrorOfAHostRunReachesTheNextRead) {
 }
 
 TEST_F(Gpu, WaitForWhatWasNotIssuedIsAnError) {
-  gpu().begin_pass(1);
-  EXPECT_THROW(gpu().wait(0), std::runtime_error);
+  auto events = gpu().make_events(1);
+  gpu().begin_pass(*events);
+  EXPECT_THROW(gpu().wait(*events, 0), std::runtime_error);
 }
 
 TEST_F(Gpu, FailedRecordingLeavesTheDeviceUsable) {

@@ -62,7 +62,7 @@ class PlansOnModels : public testing::TestWithParam<std::string> {
   Graph forward() const {
     return models::build_model(table(), GetParam(), DType::kFloat32);
   }
-  size_t segments() const { return segment_names(forward()).size(); }
+  size_t segments() const { return compile::segment_names(forward()).size(); }
 
   static TrainerOptions options(int64_t members = 0, int64_t micro = 1,
                                 int variant = 0) {
@@ -164,9 +164,9 @@ TEST_P(PlansOnModels, LargeModelsEndBitwiseAsUnplanned) {
   made.threads = 2;
   std::vector<Result> results;
   for (int i = 0; i <= plans; ++i) {
-    made.plan = i == 0
-                    ? plan::keep_all(segment_names(large).size())
-                    : plan::random_plan(random, segment_names(large).size(), 4);
+    made.plan = i == 0 ? plan::keep_all(compile::segment_names(large).size())
+                       : plan::random_plan(
+                             random, compile::segment_names(large).size(), 4);
     runtime::CpuBackend backend(kernels(), {});
     Trainer trainer(table(), large, backend, made);
     initialise(trainer);

@@ -286,7 +286,7 @@ void check_plan(const RandomGraph& graph, const Graph& forward, uint64_t seed) {
   options.micro_batches = 1 + plan::below(random, 2);
   options.fit_to_limit = false;
   plan::Plan drawn =
-      plan::random_plan(random, train::segment_names(forward).size(), 3);
+      plan::random_plan(random, compile::segment_names(forward).size(), 3);
   std::vector<Tensors> members{given_tensors(graph, 0),
                                given_tensors(graph, 1)};
   std::vector<std::vector<Tensors>> micros{members};

@@ -95,7 +95,7 @@ TEST_P(CompileModels, KeepingEverythingCopiesNothing) {
   passes::StepGraph step = small_step(table(), GetParam());
   Program program = compile(table(), step, keep_all(segments()));
   for (const Instruction& i : program.instructions) {
-    EXPECT_EQ(i.kind, Kind::kRun);
+    EXPECT_TRUE(is_run(i));
   }
   EXPECT_EQ(program.host_bytes(), 0);
   EXPECT_EQ(program.num_events, 0);
@@ -128,14 +128,14 @@ TEST_P(CompileModels, MicroPartsFetchNothingForTheUpdate) {
     std::vector<bool> used(program.allocations.size(), false);
     for (int32_t i = 0; i < program.update_begin; ++i) {
       const Instruction& in = program.instructions[static_cast<size_t>(i)];
-      if (in.kind != Kind::kRun) continue;
+      if (!is_run(in)) continue;
       for (int32_t id : program.calls[static_cast<size_t>(in.call)].inputs) {
         if (id != kNone) used[static_cast<size_t>(id)] = true;
       }
     }
     for (int32_t i = 0; i < program.update_begin; ++i) {
       const Instruction& in = program.instructions[static_cast<size_t>(i)];
-      if (in.kind != Kind::kFetch) continue;
+      if (!is_fetch(in)) continue;
       EXPECT_TRUE(used[static_cast<size_t>(in.target)]) << plan_text(plan);
     }
   }
@@ -161,7 +161,7 @@ TEST(Compile, GradientsCanBeFoundBeforeTheirUpdate) {
   EXPECT_EQ(program.gradients.size(), step.gradients.size());
   for (const auto& gradient : program.gradients) {
     const Call& call = program.calls[static_cast<size_t>(gradient.call)];
-    EXPECT_EQ(call.inputs[1], gradient.place);
+    EXPECT_EQ(call.inputs[1], gradient.allocation);
     EXPECT_EQ(program.graph.node(call.node).op->name, "adamw_update");
   }
 }
@@ -178,16 +178,16 @@ class CheckerTest : public testing::Test {
   std::string found_with_late_wait(int32_t event) {
     Program damaged = program_;
     for (Instruction& i : damaged.instructions) {
-      if (i.kind == Kind::kWait && i.event == event) {
-        i.event = program_.instructions[find(Kind::kWait)].event;
+      if (is_wait(i) && i.waits[0] == event) {
+        i.waits = program_.instructions[find(is_wait)].waits;
       }
     }
-    damaged.instructions.push_back({.kind = Kind::kWait, .event = event});
+    damaged.instructions.push_back({.opcode = Opcode::kWait, .waits = {event}});
     return joined(problems_of(table(), damaged));
   }
-  size_t find(Kind kind) {
+  size_t find(bool (*fits)(const Instruction&)) {
     for (size_t i = 0; i < program_.instructions.size(); ++i) {
-      if (program_.instructions[i].kind == kind) return i;
+      if (fits(program_.instructions[i])) return i;
     }
     return 0;
   }
@@ -199,7 +199,7 @@ TEST_F(CheckerTest, TakesAGoodProgram) { EXPECT_EQ(found(), ""); }
 TEST_F(CheckerTest, SeesAFetchThatIsAwaitedTooLate) {
   int seen = 0;
   for (const Instruction& i : std::vector(program_.instructions)) {
-    if (i.kind != Kind::kFetch) continue;
+    if (!is_fetch(i)) continue;
     std::string problems = found_with_late_wait(i.event);
     seen += problems.find("before it is written") != std::string::npos;
   }
@@ -209,7 +209,7 @@ TEST_F(CheckerTest, SeesAFetchThatIsAwaitedTooLate) {
 TEST_F(CheckerTest, SeesAnEvictionThatIsAwaitedTooLate) {
   int seen = 0;
   for (const Instruction& i : std::vector(program_.instructions)) {
-    if (i.kind != Kind::kEvict) continue;
+    if (!is_evict(i)) continue;
     std::string problems = found_with_late_wait(i.event);
     seen += problems.find("while it is in use") != std::string::npos;
   }
@@ -217,8 +217,9 @@ TEST_F(CheckerTest, SeesAnEvictionThatIsAwaitedTooLate) {
 }
 
 TEST_F(CheckerTest, SeesAnEventThatNobodyAwaits) {
-  program_.instructions[find(Kind::kWait)] = {.kind = Kind::kWait, .event = 0};
-  program_.instructions.resize(find(Kind::kWait) + 1);
+  program_.instructions[find(is_wait)] = {.opcode = Opcode::kWait,
+                                          .waits = {0}};
+  program_.instructions.resize(find(is_wait) + 1);
   EXPECT_NE(found().find("never awaited"), std::string::npos);
 }
 
@@ -241,19 +242,20 @@ TEST_F(CheckerTest, SeesAFetchFromTheWrongPlace) {
       host = static_cast<int32_t>(i);
     }
   }
-  ASSERT_NE(program_.instructions[find(Kind::kFetch)].source, host);
-  program_.instructions[find(Kind::kFetch)].source = host;
+  ASSERT_NE(program_.instructions[find(is_fetch)].source, host);
+  program_.instructions[find(is_fetch)].source = host;
   EXPECT_NE(found(), "");
 }
 
 TEST_F(CheckerTest, SeesACallThatIsLeftOut) {
-  auto at = static_cast<std::ptrdiff_t>(find(Kind::kHostRun));
+  auto at = static_cast<std::ptrdiff_t>(find(is_host_run));
   Instruction& run = program_.instructions[static_cast<size_t>(at)];
-  run = {.kind = Kind::kFetch,
+  run = {.opcode = Opcode::kCopy,
+         .stream = Stream::kHostToDevice,
          .source = program_.calls[static_cast<size_t>(run.call)].outputs[0],
          .target = program_.calls[static_cast<size_t>(run.call)].outputs[0],
          .event = run.event,
-         .after = run.after};
+         .waits = run.waits};
   EXPECT_NE(found().find("ends with another content"), std::string::npos);
 }
 

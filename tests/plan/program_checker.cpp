@@ -12,17 +12,7 @@ namespace braid::plan {
 namespace {
 
 constexpr size_t kMostProblems = 5;
-constexpr size_t kStreams = 4;
-enum Stream : size_t { kCompute, kHostToDevice, kDeviceToHost, kHost };
-
-Stream stream_of(Kind kind) {
-  switch (kind) {
-    case Kind::kFetch: return kHostToDevice;
-    case Kind::kEvict: return kDeviceToHost;
-    case Kind::kHostRun: return kHost;
-    default: return kCompute;
-  }
-}
+constexpr size_t kStreams = kNumStreams;
 
 // Places that an instruction reads and writes.
 struct Uses {
@@ -120,10 +110,8 @@ class Checker {
 
 Uses Checker::uses_of(const Instruction& i) const {
   Uses uses;
-  if (i.kind == Kind::kFetch || i.kind == Kind::kEvict) {
-    return {{i.source}, {i.target}};
-  }
-  if (i.kind == Kind::kWait) return uses;
+  if (i.moves_bytes()) return {{i.source}, {i.target}};
+  if (i.opcode == Opcode::kWait) return uses;
   const Call& call = program_.calls[static_cast<size_t>(i.call)];
   for (int32_t id : call.inputs) {
     if (id != kNone) uses.reads.push_back(id);
@@ -274,14 +262,14 @@ void Checker::run_call(int32_t i) {
 
 void Checker::check_contents(int32_t i) {
   const Instruction& in = at(i);
-  if (in.kind == Kind::kFetch || in.kind == Kind::kEvict) {
+  if (in.moves_bytes()) {
     place_tag(in.target) = place_tag(in.source);
     // Whole blocks are copied and reserved.
     if (align_up(place(in.source).bytes, kAlignment) >
         align_up(place(in.target).bytes, kAlignment)) {
       problem("instruction {} copies into a place that is too small", i);
     }
-  } else if (in.kind != Kind::kWait) {
+  } else if (!is_wait(in)) {
     run_call(i);
   }
 }
@@ -290,7 +278,7 @@ void Checker::check_contents(int32_t i) {
 void Checker::begin_memory() {
   memory_.clear();
   for (size_t k = 0; k < graph_.inputs().size(); ++k) {
-    int32_t where = program_.input_places[k];
+    int32_t where = program_.inputs[k];
     place_tag(where) = value_tag(graph_.inputs()[k]);
     visit_granules(where, [&](Granule& g) { g.owner = where; });
   }
@@ -309,24 +297,26 @@ const Checker::Clock& Checker::completion(int32_t i, int32_t event) {
 }
 
 void Checker::wait(int32_t i) {
-  join(streams_.now, completion(i, at(i).event));
-  streams_.awaited.insert(at(i).event);
+  for (int32_t event : at(i).waits) {
+    join(streams_.now, completion(i, event));
+    streams_.awaited.insert(event);
+  }
 }
 
 // What an operation surely follows: what compute did before it was issued,
-// its stream's last one, and the event it names.
+// its stream's last one, and the events it names.
 void Checker::operate(int32_t i) {
   const Instruction& in = at(i);
-  size_t stream = stream_of(in.kind);
+  auto stream = static_cast<size_t>(in.stream);
   Clock before = streams_.now;
   join(before, streams_.last[stream]);
-  if (in.after != kNone) join(before, completion(i, in.after));
+  for (int32_t event : in.waits) join(before, completion(i, event));
   int64_t number = ++streams_.count[stream];
   check_order(i, before, stream, number);
   check_contents(i);
   before[stream] = number;
   streams_.last[stream] = before;
-  if (stream == kCompute) {
+  if (in.stream == Stream::kCompute) {
     streams_.now = before;
   } else if (in.event == kNone ||
              !streams_.issued.emplace(in.event, before).second) {
@@ -342,7 +332,7 @@ void Checker::pass(int32_t begin, int32_t end, bool micro, bool update) {
   begin_memory();
   streams_ = {};
   for (int32_t i = begin; i < end; ++i) {
-    at(i).kind == Kind::kWait ? wait(i) : operate(i);
+    is_wait(at(i)) ? wait(i) : operate(i);
   }
   for (const auto& [event, unused] : streams_.issued) {
     if (!streams_.awaited.contains(event)) {
@@ -360,7 +350,7 @@ void Checker::end_pass(bool micro) {
     }
   }
   for (size_t k = 0; micro && k < graph_.outputs().size(); ++k) {
-    int32_t where = program_.output_places[k];
+    int32_t where = program_.outputs[k];
     bool kept = true;
     visit_granules(where, [&](Granule& g) { kept &= g.owner == where; });
     if (!kept || place_tag(where) != value_tag(graph_.outputs()[k].value)) {

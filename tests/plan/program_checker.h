@@ -11,6 +11,20 @@
 
 namespace braid::plan {
 
+inline bool is_run(const Instruction& i) {
+  return i.opcode == Opcode::kRun && i.stream == Stream::kCompute;
+}
+inline bool is_host_run(const Instruction& i) {
+  return i.opcode == Opcode::kRun && i.stream == Stream::kHostUpdate;
+}
+inline bool is_fetch(const Instruction& i) {
+  return i.opcode == Opcode::kCopy && i.stream == Stream::kHostToDevice;
+}
+inline bool is_evict(const Instruction& i) {
+  return i.opcode == Opcode::kCopy && i.stream == Stream::kDeviceToHost;
+}
+inline bool is_wait(const Instruction& i) { return i.opcode == Opcode::kWait; }
+
 // Problems, one line each and at most a few; none when
 // - every place is used within its lifetime, and no two that are alive at one
 //   instruction overlap;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "passes/model_steps.h"
+#include "plan/program_checker.h"
 #include "plan/random_plans.h"
 
 namespace braid::plan {
@@ -50,11 +51,11 @@ class ScheduleProgram {
   const Program& program() const { return program_; }
 
   double seconds(const Instruction& i) const {
-    if (i.kind == Kind::kRun) return schedule_.run[size_t(i.call)];
+    if (is_run(i)) return schedule_.run[size_t(i.call)];
     auto p = static_cast<size_t>(i.event) / kEvents;
-    return i.kind == Kind::kFetch   ? schedule_.fetch[p]
-           : i.kind == Kind::kEvict ? schedule_.evict[p]
-                                    : schedule_.update[p];
+    return is_fetch(i)   ? schedule_.fetch[p]
+           : is_evict(i) ? schedule_.evict[p]
+                         : schedule_.update[p];
   }
 
  private:
@@ -71,14 +72,18 @@ class ScheduleProgram {
   void push(Instruction instruction) {
     program_.instructions.push_back(instruction);
   }
-  void wait(int32_t awaited) { push({.kind = Kind::kWait, .event = awaited}); }
+  void wait(int32_t awaited) {
+    push({.opcode = Opcode::kWait, .waits = {awaited}});
+  }
 
   void add_fetch(size_t q) {
     int dep = schedule_.after[q];
-    push({.kind = Kind::kFetch,
+    push({.opcode = Opcode::kCopy,
+          .stream = Stream::kHostToDevice,
           .target = fetched_[q],
           .event = event(q, kFetching),
-          .after = dep < 0 ? kNone : event(size_t(dep), kEviction)});
+          .waits = dep < 0 ? std::vector<int32_t>{}
+                           : std::vector{event(size_t(dep), kEviction)}});
   }
 
   void add_slot(size_t p) {
@@ -90,14 +95,15 @@ class ScheduleProgram {
     wait(event(p, kFetching));
     program_.calls[p].inputs = {fetched_[p]};
     program_.calls[p].outputs = {evicted_[p]};
-    push({.kind = Kind::kRun, .call = static_cast<int32_t>(p)});
-    push({.kind = Kind::kEvict,
+    push({.call = static_cast<int32_t>(p)});
+    push({.opcode = Opcode::kCopy,
+          .stream = Stream::kDeviceToHost,
           .source = evicted_[p],
           .event = event(p, kEviction)});
-    push({.kind = Kind::kHostRun,
+    push({.stream = Stream::kHostUpdate,
           .call = static_cast<int32_t>(p),
           .event = event(p, kUpdating),
-          .after = event(p, kEviction)});
+          .waits = {event(p, kEviction)}});
   }
 
   const Schedule& schedule_;
@@ -219,7 +225,7 @@ TEST(Simulator, RepeatsTheMicroPart) {
   Program program = compile(table(), step, keep_all(8));
   int32_t at = 0, micro = 0, update = 0;
   for (const Instruction& i : program.instructions) {
-    (at++ < program.update_begin ? micro : update) += i.kind == Kind::kRun;
+    (at++ < program.update_begin ? micro : update) += is_run(i);
   }
   auto one_second = [](const Program&, const Instruction&) { return 1.0; };
   EXPECT_EQ(simulate(program, one_second).time_s, 3 * micro + update);
@@ -235,10 +241,10 @@ TEST(Simulator, WithoutGatesLiveBytesWouldPassThePlan) {
   std::vector<Instruction> late;
   std::set<int32_t> evictions;
   for (const Instruction& i : program.instructions) {
-    if (i.kind == Kind::kEvict) evictions.insert(i.event);
+    if (is_evict(i)) evictions.insert(i.event);
   }
   std::erase_if(program.instructions, [&](const Instruction& i) {
-    bool gate = i.kind == Kind::kWait && evictions.contains(i.event);
+    bool gate = is_wait(i) && evictions.contains(i.waits[0]);
     if (gate) late.push_back(i);
     return gate;
   });

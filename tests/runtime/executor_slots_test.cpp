@@ -84,8 +84,8 @@ class SharedState : public testing::Test {
   // More slots than either program has, in another order.
   std::vector<Slot> slots_{slot("other", {5}), slot("w"), slot("more", {3}),
                            slot("v")};
-  std::vector<plan::SlotPlace> places_ =
-      std::vector<plan::SlotPlace>(slots_.size());
+  std::vector<plan::SlotStorage> places_ =
+      std::vector<plan::SlotStorage>(slots_.size());
   CpuBackend backend_{kernels(), {}};
   plan::Program adding_ = adding(), scaling_ = scaling();
 };

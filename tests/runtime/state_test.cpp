@@ -38,8 +38,8 @@ Bytes bytes_of(std::vector<float> values) {
 
 class StateTest : public testing::Test {
  protected:
-  State make(const std::vector<Slot>& slots, plan::SlotPlace place = {}) {
-    return State(slots, std::vector<plan::SlotPlace>(slots.size(), place),
+  State make(const std::vector<Slot>& slots, plan::SlotStorage place = {}) {
+    return State(slots, std::vector<plan::SlotStorage>(slots.size(), place),
                  backend_);
   }
 
@@ -161,9 +161,9 @@ TEST_F(StateTest, RefusesWrongSizesMembersAndSeeds) {
 
 // A slot on both sides is written on both.
 TEST_F(StateTest, SlotsLieWhereThePlanSays) {
-  for (plan::SlotPlace place :
-       {plan::SlotPlace{true, false}, plan::SlotPlace{false, true},
-        plan::SlotPlace{true, true}}) {
+  for (plan::SlotStorage place :
+       {plan::SlotStorage{true, false}, plan::SlotStorage{false, true},
+        plan::SlotStorage{true, true}}) {
     State state = make({slot("w", {2}, Init::constant(1))}, place);
     EXPECT_EQ(state.device(0) != nullptr, place.device);
     EXPECT_EQ(state.host(0) != nullptr, place.host);

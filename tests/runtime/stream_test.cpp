@@ -9,17 +9,19 @@
 namespace braid::runtime {
 namespace {
 
+constexpr int32_t kFirstEvents[] = {0};
+constexpr std::span<const int32_t> kFirst(kFirstEvents);
+
 void pause_ms(int count) {
   std::this_thread::sleep_for(std::chrono::milliseconds(count));
 }
 
 TEST(Streams, JobsRunInOrder) {
-  Events events;
-  events.reset(100);
-  Stream stream(events);
+  Events events(100);
+  WorkStream stream;
   std::vector<int> order;
   for (int i = 0; i < 100; ++i) {
-    stream.push([&order, i] { order.push_back(i); }, i, kNone);
+    stream.push([&order, i] { order.push_back(i); }, events, i, {});
   }
   stream.drain();
   ASSERT_EQ(order.size(), 100u);
@@ -27,44 +29,41 @@ TEST(Streams, JobsRunInOrder) {
 }
 
 TEST(Streams, AWaitReturnsWhenTheJobIsDone) {
-  Events events;
-  events.reset(1);
-  Stream stream(events);
+  Events events(1);
+  WorkStream stream;
   std::atomic<bool> done = false;
   stream.push(
       [&] {
         pause_ms(20);
         done = true;
       },
-      0, kNone);
+      events, 0, {});
   events.wait(0);
   EXPECT_TRUE(done);
 }
 
 TEST(Streams, AJobStartsAfterTheEventItFollows) {
-  Events events;
-  events.reset(3);
-  Stream first(events), second(events);
+  Events events(3);
+  WorkStream first, second;
   std::atomic<int> at = 0;
   int seen = -1;
-  second.push([&] { seen = at; }, 1, 0);
+  second.push([&] { seen = at; }, events, 1, kFirst);
   pause_ms(10);
   first.push(
       [&] {
         pause_ms(10);
         at = 1;
       },
-      0, kNone);
+      events, 0, {});
   events.wait(1);
   EXPECT_EQ(seen, 1);
 }
 
 TEST(Streams, AnErrorTravelsToEveryWaiter) {
-  Events events;
-  events.reset(3);
-  Stream first(events), second(events);
-  second.push([] {}, 1, 0);  // follows the job that fails
-  first.push([] { throw std::runtime_error("broken"); }, 0, kNone);
+  Events events(3);
+  WorkStream first, second;
+  second.push([] {}, events, 1, kFirst);  // follows the job that fails
+  first.push([] { throw std::runtime_error("broken"); }, events, 0, {});
   EXPECT_THROW(events.wait(0), std::runtime_error);
   EXPECT_THROW(events.wait(1), std::runtime_error);
   EXPECT_THROW(events.wait(2), std::runtime_error);  // nobody completes it
@@ -73,11 +72,10 @@ TEST(Streams, AnErrorTravelsToEveryWaiter) {
 }
 
 TEST(Streams, TheFirstErrorIsKeptUntilTheNextPass) {
-  Events events;
-  events.reset(2);
-  Stream stream(events);
-  stream.push([] { throw std::runtime_error("first"); }, 0, kNone);
-  stream.push([] { throw std::runtime_error("second"); }, 1, kNone);
+  Events events(2);
+  WorkStream stream;
+  stream.push([] { throw std::runtime_error("first"); }, events, 0, {});
+  stream.push([] { throw std::runtime_error("second"); }, events, 1, {});
   stream.drain();
   try {
     events.wait(1);
@@ -85,18 +83,17 @@ TEST(Streams, TheFirstErrorIsKeptUntilTheNextPass) {
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(), "first");
   }
-  events.reset(1);
-  stream.push([] {}, 0, kNone);
+  events.reset();
+  stream.push([] {}, events, 0, {});
   events.wait(0);
 }
 
 TEST(Streams, JobsAfterAFailedOneStillRun) {
-  Events events;
-  events.reset(2);
-  Stream stream(events);
+  Events events(2);
+  WorkStream stream;
   bool ran = false;
-  stream.push([] { throw 1; }, 0, kNone);
-  stream.push([&] { ran = true; }, 1, kNone);
+  stream.push([] { throw 1; }, events, 0, {});
+  stream.push([&] { ran = true; }, events, 1, {});
   stream.drain();
   EXPECT_TRUE(ran);
 }
@@ -104,32 +101,31 @@ TEST(Streams, JobsAfterAFailedOneStillRun) {
 TEST(Streams, DestructionFinishesWhatWasQueued) {
   std::atomic<int> count = 0;
   {
-    Events events;
-    events.reset(50);
-    Stream stream(events);
+    Events events(50);
+    WorkStream stream;
     for (int i = 0; i < 50; ++i) {
-      stream.push([&] { ++count; }, i, kNone);
+      stream.push([&] { ++count; }, events, i, {});
     }
   }
   EXPECT_EQ(count, 50);
 }
 
 TEST(Streams, AnUnusedStreamDrainsAtOnce) {
-  Events events;
-  Stream stream(events);
+  WorkStream stream;
   stream.drain();
 }
 
 // Two streams that wait for each other's events in turn.
 TEST(Streams, PassBackAndForth) {
-  Events events;
   constexpr int kTurns = 200;
-  events.reset(kTurns);
-  Stream even(events), odd(events);
+  Events events(kTurns);
+  WorkStream even, odd;
   std::vector<int> order;
   for (int i = 0; i < kTurns; ++i) {
-    Stream& stream = i % 2 == 0 ? even : odd;
-    stream.push([&order, i] { order.push_back(i); }, i, i - 1);
+    WorkStream& stream = i % 2 == 0 ? even : odd;
+    std::vector<int32_t> previous;
+    if (i > 0) previous.push_back(i - 1);
+    stream.push([&order, i] { order.push_back(i); }, events, i, previous);
   }
   events.wait(kTurns - 1);
   ASSERT_EQ(order.size(), static_cast<size_t>(kTurns));

@@ -75,7 +75,7 @@ class MixedPlans : public testing::TestWithParam<std::string> {
 
 TEST_P(MixedPlans, EndAsTheUnplannedRun) {
   Random random(41);
-  size_t segments = segment_names(forward()).size();
+  size_t segments = compile::segment_names(forward()).size();
   int rounds = std::getenv("BRAID_TEST_LONG") ? 60 : 3;
   for (int round = 0; round < rounds; ++round) {
     TrainerOptions options = random_options(random);
@@ -91,7 +91,7 @@ TEST_P(MixedPlans, EndAsTheUnplannedRun) {
 
 TEST_P(MixedPlans, EndTheSameWhenCopiesTakeTheirTime) {
   Random random(42);
-  size_t segments = segment_names(forward()).size();
+  size_t segments = compile::segment_names(forward()).size();
   for (int round = 0; round < 3; ++round) {
     TrainerOptions options = random_options(random);
     Result expected = run(options, plan::keep_all(segments));

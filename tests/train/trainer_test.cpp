@@ -63,7 +63,7 @@ void take_step(Trainer& trainer) {
 }
 
 TEST(Trainer, SegmentsAreNamedInOrder) {
-  EXPECT_EQ(segment_names(forward()),
+  EXPECT_EQ(compile::segment_names(forward()),
             (Names{"layers.0", "drop.0", "layers.1", "drop.1", "layers.2",
                    "drop.2", "head"}));
 }

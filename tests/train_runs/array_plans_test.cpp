@@ -27,9 +27,9 @@ class ArrayPlansTest : public SmallJobs {
 
   // What an array really takes.
   static int64_t bytes_of(const Job& job, int64_t members, bool shared) {
-    auto backend = machine().open("cpu", runtime::kNoLimit);
+    auto backend = machine().open({}, {});
     Array array({&job}, *backend,
-                {.capacity = members, .shares_batches = shared});
+                {.form = {.capacity = members, .shares_batches = shared}});
     EXPECT_EQ(backend->account().used_bytes(), array.programs().peak_bytes());
     return array.programs().peak_bytes();
   }
@@ -47,8 +47,8 @@ using Sizes = std::vector<int64_t>;
 
 TEST_F(ArrayPlansTest, BytesAreThoseThatAnArrayTakes) {
   Job job(machine(), config(kModel));
-  auto backend = machine().open("cpu", runtime::kNoLimit);
-  ArrayCosts costs = array_costs(job, *backend, rates_of(job));
+  auto backend = machine().open({}, {});
+  ArrayCosts costs = array_costs(job, *backend);
   for (bool shared : {false, true}) {
     for (int64_t members : {1, 2, 5}) {
       EXPECT_EQ(costs.bytes({members, shared}), bytes_of(job, members, shared))
@@ -60,8 +60,8 @@ TEST_F(ArrayPlansTest, BytesAreThoseThatAnArrayTakes) {
 
 TEST_F(ArrayPlansTest, StepsOfManyAreCheaperThanManySteps) {
   Job job(machine(), config(kModel));
-  auto backend = machine().open("cpu", runtime::kNoLimit);
-  ArrayCosts costs = array_costs(job, *backend, rates_of(job));
+  auto backend = machine().open({}, {});
+  ArrayCosts costs = array_costs(job, *backend);
   EXPECT_GT(costs.step_s({1, false}), 0);
   EXPECT_GT(costs.step_s({8, false}), costs.step_s({1, false}));
   EXPECT_LT(costs.step_s({8, false}), 8 * costs.step_s({1, false}));

@@ -99,7 +99,7 @@ TEST_F(ArrayTest, MembersMayEnterAtDifferentTimes) {
 
 TEST_F(ArrayTest, EnteringAndLeavingCompilesNothing) {
   LiveMembers live(jobs(4), 3);
-  const Programs* programs = &live.array().programs();
+  const runtime::Executables* programs = &live.array().programs();
   MemberId first = live.add(job(0));
   MemberId second = live.add(job(1));
   live.step();
@@ -161,8 +161,8 @@ TEST_F(ArrayTest, GrowsAndShrinks) {
 }
 
 TEST_F(ArrayTest, WhatDoesNotFitTheLimitChangesNothing) {
-  auto backend = machine().open("cpu", 400'000);
-  Array array(jobs(2), *backend, {.capacity = 2});
+  auto backend = machine().open({}, {.bytes = 400'000});
+  Array array(jobs(2), *backend, {.form = {.capacity = 2}});
   MemberId first = array.add(job(0));
   MemberContent before = array.content(first);
   EXPECT_THROW(array.resize(2000), std::runtime_error);
@@ -263,7 +263,7 @@ TEST_F(PartialArray, MembersLeaveAndComeBackToTheirPlaces) {
 
 TEST_F(PartialArray, NeedsAPlaceForEachOfThem) {
   auto backend = open_cpu();
-  EXPECT_THROW(Array(differing_, *backend, {.capacity = 3}),
+  EXPECT_THROW(Array(differing_, *backend, {.form = {.capacity = 3}}),
                std::invalid_argument);
 }
 

@@ -1,11 +1,15 @@
 #include "braid/train/job/job.h"
 
-#include "small_job.h"
+#include "braid/train/array/array_specs.h"
+#include "train_runs/small_job.h"
 
 namespace braid::train {
 namespace {
 
-using Places = std::vector<size_t>;
+using Steps = std::map<std::pair<size_t, int64_t>, size_t>;
+
+// Of the job alone.
+ArraySpecs specs_of(const Job& job) { return array_specs({&job}, {}); }
 
 class JobTest : public SmallJobs {
  protected:
@@ -31,11 +35,10 @@ TEST_F(JobTest, EpochsHaveAShorterLastBatch) {
   EXPECT_EQ(made->rest_rows(), 6);
   EXPECT_EQ(made->eval_rows(), 8);
   EXPECT_EQ(made->eval_rest_rows(), 2);
-  EXPECT_EQ(made->sources().size(), 4u);
-  EXPECT_EQ(made->places().full, Places{0});
-  EXPECT_EQ(made->places().rest, Places{1});
-  EXPECT_EQ(made->places().eval, 2u);
-  EXPECT_EQ(made->places().eval_rest, 3u);
+  ArraySpecs specs = specs_of(*made);
+  EXPECT_EQ(specs.all.size(), 4u);
+  EXPECT_EQ(specs.steps, (Steps{{{0, 8}, 0}, {{0, 6}, 1}}));
+  EXPECT_EQ(specs.evals, (std::map<int64_t, size_t>{{8, 2}, {2, 3}}));
 }
 
 TEST_F(JobTest, AShorterBatchMayBeDropped) {
@@ -43,8 +46,9 @@ TEST_F(JobTest, AShorterBatchMayBeDropped) {
   EXPECT_EQ(made->steps_per_epoch(), 2);
   EXPECT_EQ(made->num_steps(), 4);
   EXPECT_EQ(made->rest_rows(), 0);
-  EXPECT_TRUE(made->places().rest.empty());
-  EXPECT_EQ(made->places().eval, 1u);
+  ArraySpecs specs = specs_of(*made);
+  EXPECT_EQ(specs.steps, (Steps{{{0, 8}, 0}}));
+  EXPECT_EQ(specs.evals.at(8), 1u);
 }
 
 TEST_F(JobTest, StepsWinOverEpochs) {
@@ -71,7 +75,7 @@ TEST_F(JobTest, WithoutEvalDataNothingIsEvaluated) {
   auto made = job("steps: 2", {"eval="});
   EXPECT_FALSE(made->has_eval());
   EXPECT_EQ(made->eval_rows(), 0);
-  EXPECT_EQ(made->sources().size(), 1u);
+  EXPECT_EQ(specs_of(*made).all.size(), 1u);
 }
 
 TEST_F(JobTest, ABatchLargerThanTheData) {
@@ -95,7 +99,7 @@ TEST_F(JobTest, MicroBatchesDivideEveryBatch) {
     EXPECT_EQ(rows % made->micro_batches(rows), 0);
     EXPECT_GE(rows / made->micro_batches(rows), std::min<int64_t>(rows, 2));
   }
-  auto sources = made->sources();
+  auto sources = specs_of(*made).all;
   EXPECT_EQ(sources[0].micro_batches, 2);
   EXPECT_EQ(sources[1].micro_batches, 2);
   const Graph& rest = sources[1].forward;
@@ -144,10 +148,10 @@ const char* const kGame =
 
 TEST_F(JobTest, PhasesHaveProgramsForEveryBatch) {
   Job made(machine(), config(kGame, {"eval="}));
-  EXPECT_EQ(made.places().full, (Places{0, 1}));
-  EXPECT_EQ(made.places().rest, (Places{2, 3}));
+  EXPECT_EQ(specs_of(made).steps,
+            (Steps{{{0, 8}, 0}, {{1, 8}, 1}, {{0, 6}, 2}, {{1, 6}, 3}}));
   EXPECT_FALSE(made.has_eval());
-  auto sources = made.sources();
+  auto sources = specs_of(made).all;
   ASSERT_EQ(sources.size(), 4u);
   for (const Slot& slot : sources[0].forward.slots()) {
     if (slot.role != Role::kParameter) continue;

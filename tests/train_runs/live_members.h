@@ -11,7 +11,7 @@
 namespace braid::train {
 
 inline std::unique_ptr<runtime::Backend> open_cpu() {
-  return machine().open("cpu", runtime::kNoLimit);
+  return machine().open({}, {});
 }
 
 // A job with the batches that it trains on.
@@ -75,8 +75,9 @@ class LiveMembers {
  public:
   LiveMembers(std::vector<const Job*> kinds, int64_t capacity)
       : backend_(open_cpu()),
-        array_(std::make_unique<Array>(std::move(kinds), *backend_,
-                                       ArrayOptions{.capacity = capacity})) {}
+        array_(std::make_unique<Array>(
+            std::move(kinds), *backend_,
+            ArrayOptions{.form = {.capacity = capacity}})) {}
 
   MemberId add(const Job& job) { return join(array_->add(job), job, 0); }
   MemberId add(const Job& job, const MemberContent& content, int64_t steps) {

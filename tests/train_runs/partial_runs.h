@@ -86,9 +86,9 @@ class PartialRun {
       options.schedules.push_back(passes::parse_schedule(m.schedule));
     }
     if (as_array_) options.members = static_cast<int64_t>(graphs.size());
-    ProgramSource source{.forward = graphs[0], .members = {}};
-    if (as_array_) source.members = graphs;
-    size_t segments = segment_names(partial_table(), source).size();
+    Graph whole =
+        as_array_ ? passes::array_of(partial_table(), graphs, {}) : graphs[0];
+    size_t segments = compile::segment_names(whole).size();
     options.plan = plan::uniform(segments, job_.decision, 1);
     return as_array_ ? std::make_unique<Trainer>(partial_table(), graphs,
                                                  backend_, options)

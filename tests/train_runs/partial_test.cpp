@@ -198,11 +198,13 @@ std::map<std::string, std::vector<std::byte>> contents(
 
 TEST(PartialRuns, AMemberThatPausesKeepsEverything) {
   std::vector<Graph> graphs{conv_net(true), conv_net(false), conv_net(true)};
-  ProgramSource source{
-      .forward = graphs[0], .members = graphs, .optimizer = adamw()};
+  compile::StepSpec spec{.forward = graphs[0],
+                         .members = graphs,
+                         .optimizer = adamw(),
+                         .capacity = 3,
+                         .masked = true};
   runtime::CpuBackend backend(partial_kernels(), {});
-  Programs programs(partial_table(), {source}, backend,
-                    {.members = 3, .masked = true});
+  runtime::Executables programs(partial_table(), {spec}, backend, {});
   runtime::State& state = programs.state();
   state.initialise(std::vector<int64_t>{1, 2, 3});
   SlotId active = state.find(passes::kActiveSlot);

@@ -43,7 +43,8 @@ TEST_F(TimeLowerings, FillsInWhatAProfileLacks) {
   for (int n : {0, 1}) {
     NodeView one = convolution(n);
     for (Lowering lowering : lowerings_of(one)) {
-      auto seconds = all.find(plan::lowering_key("cpu", 1, one, 2, lowering));
+      auto seconds =
+          all.find(plan::lowering_key(DeviceKind::kCpu, 1, one, 2, lowering));
       ASSERT_TRUE(seconds) << lowering_name(lowering);
       EXPECT_GT(*seconds, 0);
     }
@@ -54,17 +55,18 @@ TEST_F(TimeLowerings, FillsInWhatAProfileLacks) {
 
 TEST_F(TimeLowerings, AreWhatAProgramGoesBy) {
   for (Lowering wanted : {Lowering::kMember, Lowering::kGrouped}) {
-    ProgramOptions options{.members = 2};
+    compile::Target target{.device = plan::cpu_device(1)};
     for (int n : {0, 1}) {
       for (Lowering lowering : lowerings_of(convolution(n))) {
-        options.profile.set(
-            plan::lowering_key("cpu", 1, convolution(n), 2, lowering),
-            lowering == wanted ? 1e-3 : 1);
+        target.profile.set(plan::lowering_key(DeviceKind::kCpu, 1,
+                                              convolution(n), 2, lowering),
+                           lowering == wanted ? 1e-3 : 1);
       }
     }
-    passes::StepGraph step = build_step(
-        ops_, {.forward = model_, .optimizer = passes::make_optimizer("sgd")},
-        options);
+    compile::StepSpec spec{.forward = model_,
+                           .optimizer = passes::make_optimizer("sgd"),
+                           .capacity = 2};
+    passes::StepGraph step = compile::build_step(ops_, spec, target).step;
     for (const Node& node : step.graph.nodes()) {
       if (node.op->name != "conv2d") continue;
       EXPECT_EQ(node.attrs.has("members"), wanted == Lowering::kMember);

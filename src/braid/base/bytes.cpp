@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <thread>
 
 #include "braid/base/error.h"
 
@@ -61,6 +63,10 @@ std::string bytes_text(int64_t bytes) {
 int64_t machine_bytes() {
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+}
+
+int machine_cores() {
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 }  // namespace braid

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <typeinfo>
 
+#include "braid/base/error.h"
 #include "braid/base/printable.h"
 #include "braid/base/text.h"
 #include "braid/cli/output.h"
@@ -55,6 +56,13 @@ std::string message_text(std::string_view what) {
 int report(int code, std::string_view what) {
   print_error("{}\n", message_text(what));
   return code;
+}
+
+std::string defect_text(const DefectError& error) {
+  return fmt::format(
+      "{}\nThis is a defect in Braid {}, not a mistake of yours.\n"
+      "HINT: please report it with the command and the files it names",
+      error.what(), kVersion);
 }
 
 // fmt::print() of others throws what finish_output() tells.
@@ -139,6 +147,8 @@ int run_or_report(int argc, char** argv) {
     return run(argc, argv);
   } catch (const std::invalid_argument& error) {
     return report(kUsage, error.what());
+  } catch (const DefectError& error) {
+    return report(kDefect, defect_text(error));
   } catch (const std::bad_alloc&) {
     return report(kFailed, "[memory] this machine has no more memory to give");
   } catch (const std::system_error& error) {

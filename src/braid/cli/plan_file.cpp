@@ -26,9 +26,9 @@ plan::Decision read_decision(const YamlFile& file, const config::Node& node,
   try {
     return plan::parse_decision(file.text(node, name));
   } catch (const std::invalid_argument& error) {
-    std::string problem = error.what();
-    size_t end = problem.starts_with('[') ? problem.find("] ") : problem.npos;
-    file.fail(node, end == problem.npos ? problem : problem.substr(end + 2));
+    ErrorParts parts = parts_of(error);
+    parts.where.clear();
+    file.fail(node, parts.message());
   }
 }
 

@@ -24,15 +24,8 @@ std::string hint_text(const Problem& problem, std::string_view indent) {
 }  // namespace
 
 Problem problem_of(const std::invalid_argument& error) {
-  std::string text = error.what();
-  size_t hint = text.find("\nHINT: ");
-  Problem problem{text.substr(0, hint)};
-  if (hint != text.npos) problem.hint = text.substr(hint + 7);
-  size_t end = problem.text.find("] ");
-  if (problem.text.starts_with('[') && end != problem.text.npos) {
-    problem.text.erase(0, end + 2);
-  }
-  return problem;
+  ErrorParts parts = parts_of(error);
+  return {std::move(parts.text), std::move(parts.hint)};
 }
 
 void Report::add(const Place& place, Problem problem) {

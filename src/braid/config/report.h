@@ -15,7 +15,7 @@ struct Problem {
   std::string hint = {};  // what to do, when that is known
 };
 
-// What an error says, without who says it: "[schedule] text\nHINT: hint".
+// What an error says, without who says it.
 Problem problem_of(const std::invalid_argument& error);
 
 class Report {

@@ -25,12 +25,14 @@ std::string number_text(double number);
 std::string attr_text(const Attr& attr);
 
 // Reads one line from left to right, spaces and a final comment aside.
-// Borrows the line. Everything throws "[graph text] line N: ..." when the
-// text is not as asked.
+// Borrows the line. Everything throws "[graph text] line N: ..." when the text
+// is not as asked.
 class TokenReader {
  public:
-  TokenReader(std::string_view line, int64_t line_number)
-      : line_(line), line_number_(line_number) {}
+  // `what` names the text in errors, and outlives this.
+  TokenReader(std::string_view line, int64_t line_number,
+              std::string_view what = "graph text")
+      : line_(line), line_number_(line_number), what_(what) {}
 
   // Whether nothing is left.
   bool done();
@@ -59,7 +61,7 @@ class TokenReader {
   template <class... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> text,
                          Args&&... args) const {
-    fail_usage("[graph text] line {}: {}", line_number_,
+    fail_usage("[{}] line {}: {}", what_, line_number_,
                fmt::format(text, std::forward<Args>(args)...));
   }
 
@@ -73,6 +75,7 @@ class TokenReader {
 
   std::string_view line_;
   int64_t line_number_;
+  std::string_view what_;
   size_t at_ = 0;
 };
 

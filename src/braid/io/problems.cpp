@@ -10,15 +10,13 @@ namespace braid::io {
 std::string shown(std::string_view text) { return printable(text); }
 
 void Problems::add(std::string_view place, std::string_view text) {
-  constexpr std::string_view kHint = "\nHINT: ";
   ++count_;
   if (is_full()) return;
-  if (size_t at = text.find(kHint); at != text.npos) {
-    add_hint(text.substr(at + kHint.size()));
-    text = text.substr(0, at);
-  }
-  lines_.push_back(place.empty() ? std::string(text)
-                                 : fmt::format("{}: {}", place, text));
+  ErrorParts parts = error_parts(std::string(text));
+  if (!parts.hint.empty()) add_hint(std::exchange(parts.hint, ""));
+  lines_.push_back(place.empty()
+                       ? parts.message()
+                       : fmt::format("{}: {}", place, parts.message()));
 }
 
 void Problems::add_hint(std::string_view hint) {

@@ -9,16 +9,10 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-bool is_cpu(const std::string& device) { return device.starts_with("cpu"); }
-
-// Devices of one kind have one profile.
-std::string kind_of(const std::string& device) {
-  return device.substr(0, device.find(':'));
-}
-
 struct Seconds {
   Profile profile;
-  std::string device;
+  DeviceKind device;
+  bool has_formula;
   int threads;
 
   std::optional<double> measured(const NodeView& one, int64_t members,
@@ -38,7 +32,7 @@ struct Seconds {
     if (knows(one, members)) {
       return measured(one, members, lowering).value_or(kNever);
     }
-    bool allowed = is_cpu(device) || lowering == Lowering::kGrouped;
+    bool allowed = has_formula || lowering == Lowering::kGrouped;
     if (!allowed) return kNever;
     return braid::lowering_seconds(one, members, lowering, threads);
   }
@@ -46,16 +40,19 @@ struct Seconds {
 
 }  // namespace
 
-std::string lowering_key(const std::string& device, int threads,
-                         const NodeView& one, int64_t members,
-                         Lowering lowering) {
-  return fmt::format("{} threads={} {} members={} {}", kind_of(device), threads,
-                     convolution_text(one), members, lowering_name(lowering));
+// Devices of one kind have one profile.
+std::string lowering_key(DeviceKind device, int threads, const NodeView& one,
+                         int64_t members, Lowering lowering) {
+  return fmt::format("{} threads={} {} members={} {}", kind_name(device),
+                     threads, convolution_text(one), members,
+                     lowering_name(lowering));
 }
 
-passes::LoweringSeconds lowering_seconds(Profile profile, std::string device,
+passes::LoweringSeconds lowering_seconds(Profile profile,
+                                         const DeviceInfo& device,
                                          int threads) {
-  return Seconds{std::move(profile), std::move(device), threads};
+  return Seconds{std::move(profile), device.id.kind, device.has_lowerings,
+                 threads};
 }
 
 }  // namespace braid::plan

@@ -5,19 +5,19 @@
 #include <string>
 
 #include "braid/passes/array/array.h"
+#include "braid/plan/device.h"
 #include "braid/plan/profile.h"
 
 namespace braid::plan {
 
 // What one number is of: device, threads, convolution, members, lowering.
-std::string lowering_key(const std::string& device, int threads,
-                         const NodeView& one, int64_t members,
-                         Lowering lowering);
+std::string lowering_key(DeviceKind device, int threads, const NodeView& one,
+                         int64_t members, Lowering lowering);
 
 // Measured seconds where the profile has some for a convolution, and then for
-// no other lowering of it. Else a formula on CPUs; other devices, of which
-// nothing is known, compute groups.
-passes::LoweringSeconds lowering_seconds(Profile profile, std::string device,
-                                         int threads);
+// no other lowering of it. Else a formula where the device has one; others, of
+// which nothing is known, compute groups.
+passes::LoweringSeconds lowering_seconds(Profile profile,
+                                         const DeviceInfo& device, int threads);
 
 }  // namespace braid::plan

@@ -2,34 +2,45 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
 
 namespace braid::plan {
-namespace {
 
-// The instruction at which most arena bytes are alive.
-int32_t fullest_instruction(const Program& program) {
-  std::vector<int64_t> change(program.instructions.size() + 1, 0);
+std::vector<int64_t> live_bytes(const Program& program) {
+  std::vector<int64_t> alive(program.instructions.size() + 1, 0);
   for (const Allocation& a : program.allocations) {
     if (a.space != Space::kArena) continue;
-    change[static_cast<size_t>(a.begin)] += a.bytes;
-    change[static_cast<size_t>(a.end) + 1] -= a.bytes;
+    alive[static_cast<size_t>(a.begin)] += a.bytes;
+    alive[static_cast<size_t>(a.end) + 1] -= a.bytes;
   }
-  int64_t alive = 0, most = -1;
-  int32_t best = 0;
-  for (size_t i = 0; i < program.instructions.size(); ++i) {
-    alive += change[i];
-    if (alive > most) {
-      most = alive;
-      best = static_cast<int32_t>(i);
-    }
-  }
-  return best;
+  alive.pop_back();
+  std::partial_sum(alive.begin(), alive.end(), alive.begin());
+  return alive;
 }
 
-}  // namespace
+void measure_units(Program& program) {
+  std::vector<int64_t> alive = live_bytes(program);
+  for (Unit& unit : program.units) {
+    unit.bytes_in = unit.bytes_out = unit.live_bytes = 0;
+    for (int32_t n = unit.begin; n < unit.end; ++n) {
+      auto at = static_cast<size_t>(n);
+      const Instruction& i = program.instructions[at];
+      unit.live_bytes = std::max(unit.live_bytes, alive[at]);
+      if (!i.moves_bytes()) continue;
+      bool comes_in = i.stream == Stream::kHostToDevice;
+      (comes_in ? unit.bytes_in : unit.bytes_out) +=
+          program.allocation(i.source).bytes;
+    }
+  }
+}
+
+size_t Program::num_micro_units() const {
+  auto is_micro = [&](const Unit& unit) { return unit.begin < update_begin; };
+  return static_cast<size_t>(std::ranges::count_if(units, is_micro));
+}
 
 int64_t slot_bytes(const Slot& slot) {
   return align_up(slot.bytes(), kAlignment);
@@ -53,7 +64,9 @@ int64_t Program::host_slot_bytes() const {
 
 std::vector<LayerBytes> bytes_by_layer(const Program& program) {
   std::map<std::string, int64_t> sums;
-  int32_t at = fullest_instruction(program);
+  std::vector<int64_t> alive = live_bytes(program);
+  auto at =
+      static_cast<int32_t>(std::ranges::max_element(alive) - alive.begin());
   for (const Allocation& a : program.allocations) {
     if (a.space == Space::kArena && a.begin <= at && at <= a.end) {
       sums[a.path.empty() ? "(step)" : a.path] += a.bytes;

@@ -6,8 +6,10 @@
 // Peak bytes are a function of the Program alone, never of timing.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "braid/graph/graph.h"
@@ -18,12 +20,51 @@ namespace braid::plan {
 // Every allocation and every slot begins at a multiple of this.
 inline constexpr int64_t kAlignment = 64;
 
+// Where an allocation lies.
 enum class Space {
   kArena,       // device memory of the step, at a planned offset
   kHostArena,   // host memory of the step, at a planned offset
   kDeviceSlot,  // a slot's storage on the device
   kHostSlot,    // a slot's storage on the host
+  kDiskSlot,    // a slot's storage in a file
 };
+
+struct SpaceFacts {
+  Space space;
+  std::string_view name;
+  bool is_arena;   // else the storage of a slot
+  bool on_device;  // its bytes count against the device's limit
+};
+
+inline constexpr std::array<SpaceFacts, 5> kSpaces = {{
+    {Space::kArena, "arena", true, true},
+    {Space::kHostArena, "host_arena", true, false},
+    {Space::kDeviceSlot, "device_slot", false, true},
+    {Space::kHostSlot, "host_slot", false, false},
+    {Space::kDiskSlot, "disk_slot", false, false},
+}};
+
+inline const SpaceFacts& facts(Space space) {
+  return kSpaces[static_cast<size_t>(space)];
+}
+
+// What runs its instructions in order, beside the others.
+enum class Stream {
+  kCompute,
+  kHostToDevice,
+  kDeviceToHost,
+  kHostUpdate,  // updates on the host
+  kComm,        // collectives between ranks
+  kDisk,
+};
+
+inline constexpr std::array<std::string_view, 6> kStreamNames = {
+    "compute", "h2d", "d2h", "host", "comm", "disk"};
+inline constexpr size_t kNumStreams = kStreamNames.size();
+
+inline std::string_view stream_name(Stream stream) {
+  return kStreamNames[static_cast<size_t>(stream)];
+}
 
 struct Allocation {
   Space space = Space::kArena;
@@ -33,37 +74,70 @@ struct Allocation {
   std::string path;     // layer that it belongs to, for reports
   int32_t begin = 0;    // first and last instruction that may touch it
   int32_t end = 0;
+  bool operator==(const Allocation&) const = default;
 };
 
-// A node bound to places: allocation per operand, kNone where there is none.
+// A node bound to memory: an allocation per operand, kNone where there is none.
 struct Call {
   NodeId node = kNone;
   std::vector<int32_t> inputs;
-  std::vector<int32_t> outputs;  // assign and accumulate: the slot's place
+  std::vector<int32_t> outputs;  // assign and accumulate: the slot's
   int32_t workspace = kNone;
+  bool operator==(const Call&) const = default;
 };
 
-enum class Kind {
-  kRun,      // call on the compute stream
-  kHostRun,  // call on the host-update stream
-  kFetch,    // host source -> device target, on the h2d stream
-  kEvict,    // device source -> host target, on the d2h stream
-  kWait,     // the compute stream waits for event
+enum class Opcode {
+  kRun,         // a call
+  kCopy,        // source -> target
+  kWait,        // the stream goes on once the events it waits for are complete
+  kCollective,  // a call that all ranks make together
+  kDiskRead,    // file -> host memory
+  kDiskWrite,   // host memory -> file
 };
+
+inline constexpr std::array<std::string_view, 6> kOpcodeNames = {
+    "run", "copy", "wait", "collective", "disk_read", "disk_write"};
+
+inline std::string_view opcode_name(Opcode opcode) {
+  return kOpcodeNames[static_cast<size_t>(opcode)];
+}
 
 struct Instruction {
-  Kind kind = Kind::kRun;
+  Opcode opcode = Opcode::kRun;
+  Stream stream = Stream::kCompute;
   int32_t call = kNone;
   int32_t source = kNone;
   int32_t target = kNone;
-  int32_t event = kNone;  // what it completes, or awaits
-  int32_t after = kNone;  // event that must be complete before it starts
+  int32_t event = kNone;  // what it completes
+  // Events that must be complete before it starts. Streams other than compute
+  // also wait for everything that compute was given before it.
+  std::vector<int32_t> waits = {};
+
+  bool moves_bytes() const {
+    return opcode == Opcode::kCopy || opcode == Opcode::kDiskRead ||
+           opcode == Opcode::kDiskWrite;
+  }
+  bool operator==(const Instruction&) const = default;
+};
+
+// The part of a step that works on one segment in one phase: what a scheduler
+// may put between the parts of others. Units of the micro part run once for
+// each micro-batch, those of the update part once a step.
+struct Unit {
+  Phase phase = Phase::kForward;
+  int32_t segment = kNone;
+  int32_t begin = 0, end = 0;  // instructions
+  int64_t bytes_in = 0;        // copied to the device,
+  int64_t bytes_out = 0;       // and from it
+  int64_t live_bytes = 0;      // of the arena, at its fullest moment
+  bool operator==(const Unit&) const = default;
 };
 
 // Where a slot is stored between steps.
-struct SlotPlace {
+struct SlotStorage {
   bool device = true;
   bool host = false;
+  bool operator==(const SlotStorage&) const = default;
 };
 
 struct Program {
@@ -73,23 +147,32 @@ struct Program {
   int64_t micro_batches = 1;
   std::vector<Instruction> instructions;
   int32_t update_begin = 0;  // first instruction of the update part
+  std::vector<Unit> units;   // all instructions, in order
   std::vector<Call> calls;
   std::vector<Allocation> allocations;
-  std::vector<SlotPlace> slots;
-  std::vector<int32_t> input_places;   // of graph.inputs(), in order
-  std::vector<int32_t> output_places;  // of graph.outputs(), in order
+  std::vector<SlotStorage> slots;
+  std::vector<int32_t> inputs;   // allocations of graph.inputs(), in order
+  std::vector<int32_t> outputs;  // allocations of graph.outputs(), in order
   // Where the gradient that an update reads lies on the device, and the call
   // that reads it.
-  struct GradientPlace {
+  struct GradientUse {
     SlotId parameter = kNone;
     ValueId value = kNone;
-    int32_t place = kNone;
+    int32_t allocation = kNone;
     int32_t call = kNone;
+    bool operator==(const GradientUse&) const = default;
   };
-  std::vector<GradientPlace> gradients;
+  std::vector<GradientUse> gradients;
   int32_t num_events = 0;
   int64_t arena_bytes = 0;
   int64_t host_arena_bytes = 0;
+
+  const Allocation& allocation(int32_t id) const {
+    return allocations[static_cast<size_t>(id)];
+  }
+  // Whether the update part is repeated with every micro-batch: there is one.
+  bool is_one_part() const { return micro_batches == 1; }
+  size_t num_micro_units() const;
 
   int64_t device_slot_bytes() const;
   int64_t host_slot_bytes() const;
@@ -107,6 +190,12 @@ struct LayerBytes {
   int64_t bytes = 0;
 };
 std::vector<LayerBytes> bytes_by_layer(const Program& program);
+
+// Arena bytes that are alive at each instruction.
+std::vector<int64_t> live_bytes(const Program& program);
+
+// Counts the bytes of every unit anew.
+void measure_units(Program& program);
 
 // The report for a limit that cannot be kept: planned, by layer, missing.
 std::string limit_report(const Program& program, int64_t limit_bytes);

@@ -1,12 +1,13 @@
 #include "braid/plan/simulator.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace braid::plan {
 namespace {
 
-// Clocks of the four streams and the time each event completes.
+// Clocks of all streams and the time each event completes.
 class Replay {
  public:
   Replay(const Program& program, const Durations& durations)
@@ -24,7 +25,7 @@ class Replay {
       }
       play(program_.update_begin, size);
     }
-    double end = std::max({compute_, h2d_, d2h_, host_});
+    double end = *std::ranges::max_element(clock_);
     return {end, busy_, program_.peak_bytes(),
             most_alive_ + program_.device_slot_bytes(), program_.host_bytes()};
   }
@@ -39,40 +40,26 @@ class Replay {
     most_alive_ = std::max(most_alive_, live_peak());
   }
 
+  // Every stream goes through its instructions in order; one of another stream
+  // than compute also begins after all that compute was given before it.
   void step(const Instruction& i) {
-    double seconds = i.kind == Kind::kWait ? 0 : durations_(program_, i);
-    switch (i.kind) {
-      case Kind::kRun: {
-        double start = compute_;
-        compute_ += seconds;
-        busy_ += seconds;
-        use_call(i.call, start, compute_);
-        break;
-      }
-      case Kind::kWait: compute_ = std::max(compute_, done(i.event)); break;
-      case Kind::kFetch: copy(i, h2d_, seconds); break;
-      case Kind::kEvict: copy(i, d2h_, seconds); break;
-      case Kind::kHostRun:
-        host_ = std::max({host_, compute_, after(i)}) + seconds;
-        done(i.event) = host_;
-        break;
+    double seconds = i.opcode == Opcode::kWait ? 0 : durations_(program_, i);
+    double issued = now(Stream::kCompute);
+    double start = std::max(now(i.stream), issued);
+    for (int32_t event : i.waits) start = std::max(start, done(event));
+    now(i.stream) = start + seconds;
+    if (i.event != kNone) done(i.event) = start + seconds;
+    if (i.stream == Stream::kCompute) {
+      busy_ += seconds;
+      if (i.call != kNone) use_call(i.call, start, start + seconds);
     }
+    if (!i.moves_bytes()) return;
+    use(i.source, issued, start + seconds);
+    use(i.target, issued, start + seconds);
   }
 
-  // A copy begins when it is issued, its stream is free and what it needs is
-  // done.
-  void copy(const Instruction& i, double& stream, double seconds) {
-    double issued = compute_;
-    stream = std::max({stream, issued, after(i)}) + seconds;
-    done(i.event) = stream;
-    use(i.source, issued, stream);
-    use(i.target, issued, stream);
-  }
-
+  double& now(Stream stream) { return clock_[static_cast<size_t>(stream)]; }
   double& done(int32_t event) { return done_[static_cast<size_t>(event)]; }
-  double after(const Instruction& i) {
-    return i.after == kNone ? 0 : done(i.after);
-  }
 
   void use_call(int32_t call, double start, double end) {
     const Call& c = program_.calls[static_cast<size_t>(call)];
@@ -116,7 +103,8 @@ class Replay {
   std::vector<double> done_;
   std::vector<double> alive_from_, alive_to_;
   int64_t most_alive_ = 0;
-  double compute_ = 0, h2d_ = 0, d2h_ = 0, host_ = 0, busy_ = 0;
+  std::array<double, kNumStreams> clock_ = {};
+  double busy_ = 0;
 };
 
 }  // namespace
@@ -127,9 +115,9 @@ Prediction simulate(const Program& program, const Durations& durations) {
 
 Durations durations_at(const OpTable& ops, const Rates& rates) {
   return [&ops, rates](const Program& program, const Instruction& i) {
-    if (i.kind == Kind::kFetch || i.kind == Kind::kEvict) {
-      const Allocation& a = program.allocations[static_cast<size_t>(i.source)];
-      return static_cast<double>(a.bytes) / rates.link_bytes_per_s;
+    if (i.moves_bytes()) {
+      int64_t bytes = program.allocation(i.source).bytes;
+      return static_cast<double>(bytes) / rates.link_bytes_per_s;
     }
     const Call& call = program.calls[static_cast<size_t>(i.call)];
     Cost cost = ops.cost(program.graph, program.graph.node(call.node));

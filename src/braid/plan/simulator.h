@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "braid/ops/core/op.h"
+#include "braid/plan/device.h"
 #include "braid/plan/program.h"
 
 namespace braid::plan {
@@ -25,12 +26,6 @@ Prediction simulate(const Program& program, const Durations& durations);
 
 // Durations from arithmetic and traffic of each node at fixed rates, for use
 // without a measured profile. Borrows the table.
-struct Rates {
-  double flops_per_s = 5e10;
-  double bytes_per_s = 1e10;      // of kernels
-  double link_bytes_per_s = 5e9;  // host <-> device
-  double call_s = 1e-6;
-};
 Durations durations_at(const OpTable& ops, const Rates& rates);
 
 }  // namespace braid::plan

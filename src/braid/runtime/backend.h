@@ -4,19 +4,37 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "braid/plan/device.h"
+#include "braid/plan/program.h"
 #include "braid/runtime/account.h"
 #include "braid/runtime/kernels/kernel.h"
 
 namespace braid::runtime {
 
+// Numbered events that tie the streams together in the passes of one program.
+// Each device has its own kind.
+class EventSet {
+ public:
+  virtual ~EventSet() = default;
+};
+
+// What an instruction of another stream than compute completes and waits for.
+struct Issue {
+  EventSet& events;
+  int32_t event = kNone;  // kNone: nothing asks for it
+  std::span<const int32_t> waits = {};
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  virtual std::string name() const = 0;
+  const plan::DeviceInfo& info() const { return info_; }
+  std::string name() const { return device_text(info_.id); }
   Account& account() { return account_; }
   Account& host_account() { return host_account_; }
 
@@ -41,16 +59,17 @@ class Backend {
   virtual int64_t measure_workspace(const Graph& graph, const Node& node,
                                     int threads) = 0;
 
-  // Streams. Events are numbers below num_events; each pass begins with all
-  // of them open. `after` is an event or kNone. Errors of other threads are
-  // thrown by the next wait.
-  virtual void begin_pass(int32_t num_events) = 0;
-  virtual void fetch(std::byte* device, const std::byte* host, int64_t bytes,
-                     int32_t event, int32_t after) = 0;
-  virtual void evict(std::byte* host, const std::byte* device, int64_t bytes,
-                     int32_t event, int32_t after) = 0;
-  virtual void host_run(const Run& run, int32_t event, int32_t after) = 0;
-  virtual void wait(int32_t event) = 0;
+  // Streams. Each program has events of its own, so that several may have
+  // passes under way at once; a pass begins with all of its events open. Errors
+  // of other threads are thrown by the next wait of that pass.
+  virtual std::unique_ptr<EventSet> make_events(int32_t count) = 0;
+  virtual void begin_pass(EventSet& events) = 0;
+  // Between host and device, on the stream of that direction.
+  virtual void copy(plan::Stream stream, std::byte* to, const std::byte* from,
+                    int64_t bytes, const Issue& issue) = 0;
+  virtual void host_run(const Run& run, const Issue& issue) = 0;
+  // The compute stream waits.
+  virtual void wait(EventSet& events, int32_t event) = 0;
   // Everything issued so far has happened.
   virtual void synchronize() = 0;
 
@@ -59,10 +78,13 @@ class Backend {
   virtual Run capture(const Run& body) = 0;
 
  protected:
-  Backend(std::string device, int64_t limit_bytes)
-      : account_(std::move(device), limit_bytes), host_account_("host") {}
+  Backend(plan::DeviceInfo info, int64_t limit_bytes)
+      : info_(std::move(info)),
+        account_(device_text(info_.id), limit_bytes),
+        host_account_("host") {}
 
  private:
+  plan::DeviceInfo info_;
   Account account_;
   Account host_account_;
 };

@@ -36,10 +36,14 @@ class ZeroPages {
   size_t bytes_;
 };
 
+// Those that make_events() made.
+Events& events_of(EventSet& events) { return static_cast<Events&>(events); }
+
 }  // namespace
 
 CpuBackend::CpuBackend(const KernelTable& kernels, CpuOptions options)
-    : Backend(options.name, options.limit_bytes),
+    : Backend(plan::cpu_device(options.cores, options.index),
+              options.limit_bytes),
       kernels_(kernels),
       options_(std::move(options)) {}
 
@@ -97,30 +101,29 @@ int64_t CpuBackend::measure_workspace(const Graph& graph, const Node& node,
   return measured_[signature] = workspace.needed_bytes;
 }
 
-void CpuBackend::begin_pass(int32_t num_events) { events_.reset(num_events); }
-
-void CpuBackend::fetch(std::byte* device, const std::byte* host, int64_t bytes,
-                       int32_t event, int32_t after) {
-  copy(h2d_, device, host, bytes, event, after);
+std::unique_ptr<EventSet> CpuBackend::make_events(int32_t count) {
+  return std::make_unique<Events>(count);
 }
 
-void CpuBackend::evict(std::byte* host, const std::byte* device, int64_t bytes,
-                       int32_t event, int32_t after) {
-  copy(d2h_, host, device, bytes, event, after);
-}
+void CpuBackend::begin_pass(EventSet& events) { events_of(events).reset(); }
 
-void CpuBackend::copy(Stream& stream, std::byte* to, const std::byte* from,
-                      int64_t bytes, int32_t event, int32_t after) {
-  stream.push(
+void CpuBackend::copy(plan::Stream stream, std::byte* to, const std::byte* from,
+                      int64_t bytes, const Issue& issue) {
+  WorkStream& queue = stream == plan::Stream::kHostToDevice ? h2d_ : d2h_;
+  queue.push(
       [this, to, from, bytes] {
         if (options_.before_copy) options_.before_copy(bytes);
         std::memcpy(to, from, static_cast<size_t>(bytes));
       },
-      event, after);
+      events_of(issue.events), issue.event, issue.waits);
 }
 
-void CpuBackend::host_run(const Run& run, int32_t event, int32_t after) {
-  updates_.push(run, event, after);
+void CpuBackend::host_run(const Run& run, const Issue& issue) {
+  updates_.push(run, events_of(issue.events), issue.event, issue.waits);
+}
+
+void CpuBackend::wait(EventSet& events, int32_t event) {
+  events_of(events).wait(event);
 }
 
 void CpuBackend::synchronize() {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 
 #include "braid/runtime/backend.h"
 #include "braid/runtime/stream.h"
@@ -12,10 +11,11 @@
 namespace braid::runtime {
 
 struct CpuOptions {
-  std::string name = "cpu";
-  int64_t limit_bytes = std::numeric_limits<int64_t>::max();
+  int64_t limit_bytes = kNoLimit;
   // Called before each copy with its bytes; tests make copies slow with it.
   std::function<void(int64_t bytes)> before_copy = {};
+  int index = 0;  // of several CPU devices
+  int cores = 1;
 };
 
 class CpuBackend : public Backend {
@@ -24,7 +24,6 @@ class CpuBackend : public Backend {
   CpuBackend(const KernelTable& kernels, CpuOptions options);
   ~CpuBackend() override;
 
-  std::string name() const override { return options_.name; }
   std::byte* allocate(int64_t bytes) override;
   void release(std::byte* data) override;
   std::byte* allocate_host(int64_t bytes) override { return allocate(bytes); }
@@ -35,25 +34,20 @@ class CpuBackend : public Backend {
   Run prepare_host(const Call& call) override { return prepare(call); }
   int64_t measure_workspace(const Graph& graph, const Node& node,
                             int threads) override;
-  void begin_pass(int32_t num_events) override;
-  void fetch(std::byte* device, const std::byte* host, int64_t bytes,
-             int32_t event, int32_t after) override;
-  void evict(std::byte* host, const std::byte* device, int64_t bytes,
-             int32_t event, int32_t after) override;
-  void host_run(const Run& run, int32_t event, int32_t after) override;
-  void wait(int32_t event) override { events_.wait(event); }
+  std::unique_ptr<EventSet> make_events(int32_t count) override;
+  void begin_pass(EventSet& events) override;
+  void copy(plan::Stream stream, std::byte* to, const std::byte* from,
+            int64_t bytes, const Issue& issue) override;
+  void host_run(const Run& run, const Issue& issue) override;
+  void wait(EventSet& events, int32_t event) override;
   void synchronize() override;
   Run capture(const Run&) override { return nullptr; }
 
  private:
-  void copy(Stream& stream, std::byte* to, const std::byte* from, int64_t bytes,
-            int32_t event, int32_t after);
-
   const KernelTable& kernels_;
   CpuOptions options_;
   std::map<std::string, int64_t> measured_;  // workspace by signature
-  Events events_;
-  Stream h2d_{events_}, d2h_{events_}, updates_{events_};
+  WorkStream h2d_, d2h_, updates_;
 };
 
 }  // namespace braid::runtime

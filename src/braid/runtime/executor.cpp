@@ -14,7 +14,7 @@ namespace braid::runtime {
 namespace {
 
 using plan::Instruction;
-using plan::Kind;
+using plan::Opcode;
 using plan::Space;
 
 // Passes over uncaptured kernels before a device records them.
@@ -83,6 +83,7 @@ Executor::Executor(const OpTable& ops, const plan::Program& program,
   }
   bind_slots();
   prepare_calls(ops);
+  events_ = backend.make_events(program.num_events);
   // Nobody knows whether an operator of libtorch's may be recorded.
   for (const Node& node : program.graph.nodes()) {
     if (is_foreign(node)) options_.capture = false;
@@ -97,11 +98,11 @@ void Executor::bind_slots() {
       fail_usage("[executor] the state has no slot '{}'", slot.name);
     }
     const Slot& there = state_.slots()[static_cast<size_t>(found)];
-    plan::SlotPlace place = program_.slots[i];
+    plan::SlotStorage where = program_.slots[i];
     bool fits = there.dtype == slot.dtype &&
                 there.stored_shape() == slot.stored_shape() &&
-                (!place.device || state_.device(found) || !slot.bytes()) &&
-                (!place.host || state_.host(found) || !slot.bytes());
+                (!where.device || state_.device(found) || !slot.bytes()) &&
+                (!where.host || state_.host(found) || !slot.bytes());
     if (!fits) {
       fail_usage("[executor] the state's slot '{}' is another one", slot.name);
     }
@@ -111,8 +112,8 @@ void Executor::bind_slots() {
 
 Executor::~Executor() { backend_.synchronize(); }
 
-std::byte* Executor::address(int32_t place) const {
-  const plan::Allocation& a = program_.allocations[static_cast<size_t>(place)];
+std::byte* Executor::address(int32_t allocation) const {
+  const plan::Allocation& a = program_.allocation(allocation);
   switch (a.space) {
     case Space::kArena: return arena_->device.data() + a.offset;
     case Space::kHostArena: return arena_->host.data() + a.offset;
@@ -120,21 +121,24 @@ std::byte* Executor::address(int32_t place) const {
       return state_.device(slots_[static_cast<size_t>(a.slot)]);
     case Space::kHostSlot:
       return state_.host(slots_[static_cast<size_t>(a.slot)]);
+    case Space::kDiskSlot: break;
   }
-  return nullptr;
+  fail_defect("[executor] nothing lies in the space '{}' here",
+              plan::facts(a.space).name);
 }
 
-Tensor Executor::operand(ValueId id, int32_t place) const {
-  if (place == kNone) return {};
+Tensor Executor::operand(ValueId id, int32_t allocation) const {
+  if (allocation == kNone) return {};
   const Value& value = program_.graph.value(id);
-  return {address(place) + value.offset * item_bytes(value.type.dtype),
+  return {address(allocation) + value.offset * item_bytes(value.type.dtype),
           value.type.dtype, value.type.shape, value.strides};
 }
 
 void Executor::prepare_calls(const OpTable& ops) {
   std::vector<bool> on_host(program_.calls.size(), false);
   for (const Instruction& i : program_.instructions) {
-    if (i.kind == Kind::kHostRun) on_host[static_cast<size_t>(i.call)] = true;
+    bool is_host = i.stream == plan::Stream::kHostUpdate && i.call != kNone;
+    if (is_host) on_host[static_cast<size_t>(i.call)] = true;
   }
   for (size_t i = 0; i < program_.calls.size(); ++i) {
     const plan::Call& bound = program_.calls[i];
@@ -142,8 +146,7 @@ void Executor::prepare_calls(const OpTable& ops) {
     auto workspace = std::make_unique<Workspace>();
     if (bound.workspace != kNone) {
       workspace->data = address(bound.workspace);
-      workspace->bytes =
-          program_.allocations[static_cast<size_t>(bound.workspace)].bytes;
+      workspace->bytes = program_.allocation(bound.workspace).bytes;
     }
     Call call{.node = &node,
               .inputs = {},
@@ -172,7 +175,7 @@ void Executor::prepare_calls(const OpTable& ops) {
 void Executor::step(const Feed& feed) {
   losses_.clear();
   auto end = static_cast<int32_t>(program_.instructions.size());
-  bool single = program_.micro_batches == 1;
+  bool single = program_.is_one_part();
   try {
     for (int64_t micro = 0; micro < program_.micro_batches; ++micro) {
       write_inputs(feed, micro);
@@ -187,41 +190,79 @@ void Executor::step(const Feed& feed) {
   ++passes_;
 }
 
+void Executor::begin_step(Feed feed) {
+  if (is_stepping()) fail_usage("[executor] a step is under way");
+  losses_.clear();
+  feed_ = std::move(feed);
+  auto all = std::ssize(program_.units);
+  micro_units_ = program_.is_one_part()
+                     ? all
+                     : static_cast<int64_t>(program_.num_micro_units());
+  at_ = 0;
+  num_units_ = program_.micro_batches * micro_units_ + (all - micro_units_);
+}
+
+// Units of the micro part come again for every micro-batch.
+void Executor::run_unit() {
+  if (!is_stepping()) fail_usage("[executor] no step is under way");
+  int64_t all_micro = program_.micro_batches * micro_units_;
+  bool in_micro = at_ < all_micro;
+  int64_t number =
+      in_micro ? at_ % micro_units_ : micro_units_ + at_ - all_micro;
+  const plan::Unit& unit = program_.units[static_cast<size_t>(number)];
+  try {
+    bool begins_micro = in_micro && number == 0;
+    if (begins_micro) write_inputs(feed_, at_ / micro_units_);
+    if (begins_micro || at_ == all_micro) backend_.begin_pass(*events_);
+    play(unit.begin, unit.end);
+    if (in_micro && number + 1 == micro_units_) add_losses();
+  } catch (...) {
+    backend_.synchronize();
+    at_ = num_units_ = 0;
+    throw;
+  }
+  ++at_;
+  if (is_stepping()) return;
+  feed_ = {};
+  ++passes_;
+}
+
 // The loop: what the Simulator walks through with a clock.
 void Executor::play(int32_t begin, int32_t end) {
-  backend_.begin_pass(program_.num_events);
   present_threads_ = 0;  // others may have set them meanwhile
   for (int32_t at = begin; at < end; ++at) {
-    const Instruction& i = program_.instructions[static_cast<size_t>(at)];
-    switch (i.kind) {
-      case Kind::kRun: run_call(i.call); break;
-      case Kind::kHostRun: {
-        const Prepared& call = calls_[static_cast<size_t>(i.call)];
-        if (tap_) call_taps(i.call);
-        backend_.host_run(
-            [&call] {
-              set_call_threads(call.threads);
-              call.run();
-            },
-            i.event, i.after);
-        break;
-      }
-      case Kind::kFetch:
-      case Kind::kEvict: {
-        const plan::Allocation& from =
-            program_.allocations[static_cast<size_t>(i.source)];
-        if (i.kind == Kind::kFetch) {
-          backend_.fetch(address(i.target), address(i.source), from.bytes,
-                         i.event, i.after);
-        } else {
-          backend_.evict(address(i.target), address(i.source), from.bytes,
-                         i.event, i.after);
-        }
-        break;
-      }
-      case Kind::kWait: backend_.wait(i.event); break;
-    }
+    play_instruction(program_.instructions[static_cast<size_t>(at)]);
   }
+}
+
+void Executor::play_instruction(const Instruction& i) {
+  Issue issue{*events_, i.event, i.waits};
+  switch (i.opcode) {
+    case Opcode::kRun:
+      if (i.stream == plan::Stream::kCompute) return run_call(i.call);
+      return run_on_host(i.call, issue);
+    case Opcode::kCopy:
+      return backend_.copy(i.stream, address(i.target), address(i.source),
+                           program_.allocation(i.source).bytes, issue);
+    case Opcode::kWait:
+      for (int32_t event : i.waits) backend_.wait(*events_, event);
+      return;
+    case Opcode::kCollective:
+    case Opcode::kDiskRead:
+    case Opcode::kDiskWrite: break;
+  }
+  fail_defect("[executor] this device has no '{}'", opcode_name(i.opcode));
+}
+
+void Executor::run_on_host(int32_t number, const Issue& issue) {
+  const Prepared& call = calls_[static_cast<size_t>(number)];
+  if (tap_) call_taps(number);
+  backend_.host_run(
+      [&call] {
+        set_call_threads(call.threads);
+        call.run();
+      },
+      issue);
 }
 
 void Executor::run_call(int32_t number) {
@@ -247,10 +288,15 @@ void Executor::play_or_replay(int32_t begin, int32_t end, Run& recorded) {
   bool may_record = options_.capture && plain && passes_ >= kWarmUpPasses;
   if (recorded && plain) return recorded();
   if (may_record && !recorded) {
-    recorded = backend_.capture([&] { play(begin, end); });
+    recorded = backend_.capture([&] { play_pass(begin, end); });
     if (recorded) return recorded();
     options_.capture = false;  // this device records nothing
   }
+  play_pass(begin, end);
+}
+
+void Executor::play_pass(int32_t begin, int32_t end) {
+  backend_.begin_pass(*events_);
   play(begin, end);
 }
 
@@ -258,7 +304,7 @@ void Executor::write_inputs(const Feed& feed, int64_t micro) {
   const std::vector<ValueId>& inputs = program_.graph.inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value& value = program_.graph.value(inputs[i]);
-    std::byte* to = address(program_.input_places[i]);
+    std::byte* to = address(program_.inputs[i]);
     if (value.name == passes::kMicroInput) {
       backend_.write(to, reinterpret_cast<const std::byte*>(&micro),
                      sizeof micro);
@@ -274,7 +320,7 @@ std::vector<std::byte> Executor::output(const std::string& name) const {
   const auto& outputs = program_.graph.outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].name != name) continue;
-    return read_rows(operand(outputs[i].value, program_.output_places[i]));
+    return read_rows(operand(outputs[i].value, program_.outputs[i]));
   }
   fail_usage("[executor] there is no output '{}'", name);
 }
@@ -296,7 +342,7 @@ void Executor::call_taps(int32_t call) {
   for (const auto& gradient : program_.gradients) {
     if (gradient.call != call) continue;
     tap_(slots_[static_cast<size_t>(gradient.parameter)],
-         read_rows(operand(gradient.value, gradient.place)));
+         read_rows(operand(gradient.value, gradient.allocation)));
   }
 }
 

@@ -56,6 +56,13 @@ class Executor {
   // throws, slots keep what they held before the update part.
   void step(const Feed& feed);
 
+  // The same unit by unit, so that other programs may run in between, on other
+  // arenas of the same device. The feed stays until the step is done.
+  void begin_step(Feed feed);
+  // Runs the next unit; throws when no step is under way.
+  void run_unit();
+  bool is_stepping() const { return at_ < num_units_; }
+
   // An output after the last micro-batch, and its mean over micro-batches as
   // doubles (for losses; [B] in an array).
   std::vector<std::byte> output(const std::string& name) const;
@@ -80,14 +87,17 @@ class Executor {
   };
 
   void bind_slots();
-  std::byte* address(int32_t place) const;
-  Tensor operand(ValueId value, int32_t place) const;
+  std::byte* address(int32_t allocation) const;
+  Tensor operand(ValueId value, int32_t allocation) const;
   void prepare_calls(const OpTable& ops);
+  void play_pass(int32_t begin, int32_t end);
   void play(int32_t begin, int32_t end);
+  void play_instruction(const plan::Instruction& instruction);
   void play_or_replay(int32_t begin, int32_t end, Run& recorded);
   void write_inputs(const Feed& feed, int64_t micro);
   void add_losses();
   void run_call(int32_t call);
+  void run_on_host(int32_t call, const Issue& issue);
   void call_taps(int32_t call);
   std::vector<std::byte> read_rows(const Tensor& tensor) const;
 
@@ -99,6 +109,10 @@ class Executor {
   std::vector<SlotId> slots_;  // of the state, by slot of the program
   std::vector<std::unique_ptr<Workspace>> workspaces_;
   std::vector<Prepared> calls_;
+  std::unique_ptr<EventSet> events_;
+  Feed feed_;  // of the step under way
+  // Its units: done, and in all; those of one micro-batch.
+  int64_t at_ = 0, num_units_ = 0, micro_units_ = 0;
   std::vector<double> losses_;
   GradientTap tap_;
   std::vector<double>* seconds_ = nullptr;

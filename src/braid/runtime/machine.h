@@ -2,17 +2,19 @@
 // need not link the kernels.
 #pragma once
 
-#include <limits>
 #include <memory>
-#include <string>
+#include <vector>
 
 #include "braid/ops/core/foreign.h"
 #include "braid/runtime/backend.h"
 
 namespace braid::runtime {
 
-// A device without a limit of bytes.
-inline constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+// What of a device one user may take.
+struct Budget {
+  int64_t bytes = kNoLimit;
+  int cores = 0;  // of a CPU device; 0: all that the machine has
+};
 
 // Thread-safe.
 class Machine {
@@ -23,16 +25,15 @@ class Machine {
   virtual const OpTable& ops() const = 0;
   // Those of libtorch.
   virtual const ForeignOps& foreign() const = 0;
-  // A device by its full name; borrows from this object. Throws when there is
-  // no such device here.
-  virtual std::unique_ptr<Backend> open(const std::string& device,
-                                        int64_t limit_bytes) const = 0;
+  // The CPU, then every GPU. CPU devices of other numbers can be opened too:
+  // they share the machine, each with a budget of its own.
+  virtual std::vector<plan::DeviceInfo> devices() const = 0;
+  // Borrows from this object. Throws when there is no such device here.
+  virtual std::unique_ptr<Backend> open(DeviceId device,
+                                        const Budget& budget) const = 0;
 };
 
 // This computer with all kernels that were built.
 std::unique_ptr<Machine> this_machine();
-
-// The name in full ("cuda" is "cuda:0"); throws when there is no such kind.
-std::string device_name(const std::string& text);
 
 }  // namespace braid::runtime

@@ -61,7 +61,7 @@ std::vector<std::byte> initial_content(const Slot& slot, int64_t seed) {
 }
 
 State::State(const std::vector<Slot>& slots,
-             const std::vector<plan::SlotPlace>& places, Backend& backend)
+             const std::vector<plan::SlotStorage>& places, Backend& backend)
     : slots_(slots), backend_(backend) {
   for (size_t i = 0; i < slots.size(); ++i) {
     const Slot& slot = slots[i];

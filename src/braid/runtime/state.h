@@ -17,7 +17,7 @@ class State {
  public:
   // Takes memory from the backend, which is borrowed. Contents are zero.
   State(const std::vector<Slot>& slots,
-        const std::vector<plan::SlotPlace>& places, Backend& backend);
+        const std::vector<plan::SlotStorage>& places, Backend& backend);
 
   // Fills every slot by its Init; one seed per member, or a single one.
   void initialise(std::span<const int64_t> seeds);

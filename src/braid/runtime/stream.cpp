@@ -2,9 +2,9 @@
 
 namespace braid::runtime {
 
-void Events::reset(int32_t count) {
+void Events::reset() {
   std::lock_guard lock(mutex_);
-  done_.assign(static_cast<size_t>(count), false);
+  std::fill(done_.begin(), done_.end(), false);
   error_ = nullptr;
 }
 
@@ -27,7 +27,7 @@ void Events::fail(std::exception_ptr error) {
   changed_.notify_all();
 }
 
-Stream::~Stream() {
+WorkStream::~WorkStream() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
@@ -36,19 +36,21 @@ Stream::~Stream() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Stream::push(std::function<void()> job, int32_t event, int32_t after) {
+void WorkStream::push(std::function<void()> job, Events& events, int32_t event,
+                      std::span<const int32_t> waits) {
   std::lock_guard lock(mutex_);
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-  jobs_.push_back({std::move(job), event, after});
+  jobs_.push_back(
+      {std::move(job), &events, event, {waits.begin(), waits.end()}});
   changed_.notify_all();
 }
 
-void Stream::drain() {
+void WorkStream::drain() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return jobs_.empty() && !busy_; });
 }
 
-void Stream::work() {
+void WorkStream::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return stop_ || !jobs_.empty(); });
@@ -64,13 +66,13 @@ void Stream::work() {
   }
 }
 
-void Stream::run(Job& job) {
+void WorkStream::run(Job& job) {
   try {
-    if (job.after != kNone) events_.wait(job.after);
+    for (int32_t event : job.waits) job.events->wait(event);
     job.run();
-    events_.set(job.event);
+    if (job.event != kNone) job.events->set(job.event);
   } catch (...) {
-    events_.fail(std::current_exception());
+    job.events->fail(std::current_exception());
   }
 }
 

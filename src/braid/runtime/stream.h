@@ -7,18 +7,20 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
-#include "braid/graph/graph.h"
+#include "braid/runtime/backend.h"
 
 namespace braid::runtime {
 
-// Numbered events of one pass. Thread-safe. The first error of any stream is
-// kept; every wait afterwards throws it, so nothing hangs.
-class Events {
+// Events of one program. Thread-safe. The first error of what completes any of
+// them is kept; every wait afterwards throws it, so nothing hangs.
+class Events : public EventSet {
  public:
-  void reset(int32_t count);
+  explicit Events(int32_t count) : done_(static_cast<size_t>(count), false) {}
+  void reset();
   void set(int32_t event);
   void wait(int32_t event);
   void fail(std::exception_ptr error);
@@ -31,16 +33,17 @@ class Events {
 };
 
 // One worker thread, started with the first job.
-class Stream {
+class WorkStream {
  public:
-  explicit Stream(Events& events) : events_(events) {}
-  ~Stream();
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
+  WorkStream() = default;
+  ~WorkStream();
+  WorkStream(const WorkStream&) = delete;
+  WorkStream& operator=(const WorkStream&) = delete;
 
-  // Queues a job that starts when `after` (or kNone) is complete and then
-  // completes `event`.
-  void push(std::function<void()> job, int32_t event, int32_t after);
+  // Queues a job that starts when all of `waits` are complete and then
+  // completes `event`, all of them among `events`, which outlive it.
+  void push(std::function<void()> job, Events& events, int32_t event,
+            std::span<const int32_t> waits);
 
   // Blocks until the queue is empty and the worker idle.
   void drain();
@@ -48,12 +51,13 @@ class Stream {
  private:
   struct Job {
     std::function<void()> run;
-    int32_t event, after;
+    Events* events;
+    int32_t event;
+    std::vector<int32_t> waits;
   };
   void work();
-  void run(Job& job);
+  static void run(Job& job);
 
-  Events& events_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> jobs_;

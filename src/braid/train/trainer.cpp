@@ -20,23 +20,10 @@ void check_schedules(const TrainerOptions& options) {
   for (const passes::Schedule& s : options.schedules) passes::validate(s);
 }
 
-ProgramSource source_of(Graph forward, const TrainerOptions& options) {
-  return {.forward = std::move(forward),
-          .optimizer = options.optimizer,
-          .scheduled = !options.schedules.empty(),
-          .watches_loss =
-              std::ranges::any_of(options.schedules, passes::watches_loss),
-          .micro_batches = options.micro_batches};
-}
-
-ProgramOptions program_options(const TrainerOptions& options) {
-  return {.members = options.members,
-          .shared_inputs = options.shared_inputs,
-          .precision = options.precision,
-          .plan = options.plan,
-          .fit_to_limit = options.fit_to_limit,
-          .threads = options.threads,
+runtime::ExecutableOptions executable_options(const TrainerOptions& options) {
+  return {.threads = options.threads,
           .capture = options.capture,
+          .plan = {options.plan, options.fit_to_limit},
           .profile = options.profile,
           .lowering = options.lowering};
 }
@@ -56,33 +43,51 @@ void write_number(runtime::State& state, SlotId slot, int64_t member,
 
 }  // namespace
 
+compile::StepSpec step_spec(Graph forward, const TrainerOptions& options) {
+  passes::Optimizer optimizer = options.optimizer;
+  optimizer.scheduled = !options.schedules.empty();
+  optimizer.plateau =
+      std::ranges::any_of(options.schedules, passes::watches_loss);
+  return {.forward = std::move(forward),
+          .optimizer = std::move(optimizer),
+          .micro_batches = options.micro_batches,
+          .capacity = options.members,
+          .shared_inputs = options.shared_inputs,
+          .precision = options.precision};
+}
+
 passes::StepGraph build_step(const OpTable& ops, Graph forward,
                              const TrainerOptions& options) {
-  return build_step(ops, source_of(std::move(forward), options),
-                    program_options(options));
+  compile::Target target{.device = plan::cpu_device(options.threads),
+                         .threads = options.threads,
+                         .profile = options.profile,
+                         .lowering = options.lowering};
+  return compile::build_step(ops, step_spec(std::move(forward), options),
+                             target)
+      .step;
 }
 
 Trainer::Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
                  TrainerOptions options)
     : options_(std::move(options)) {
-  start(ops, source_of(std::move(forward), options_), backend);
+  start(ops, step_spec(std::move(forward), options_), backend);
 }
 
 Trainer::Trainer(const OpTable& ops, std::vector<Graph> members,
                  runtime::Backend& backend, TrainerOptions options)
     : options_(std::move(options)) {
-  ProgramSource source = source_of(Graph(ops), options_);
-  source.members = std::move(members);
-  start(ops, std::move(source), backend);
+  compile::StepSpec spec = step_spec(Graph(ops), options_);
+  spec.members = std::move(members);
+  start(ops, std::move(spec), backend);
 }
 
-void Trainer::start(const OpTable& ops, ProgramSource source,
+void Trainer::start(const OpTable& ops, compile::StepSpec spec,
                     runtime::Backend& backend) {
   check_schedules(options_);
-  std::vector<ProgramSource> sources;
-  sources.push_back(std::move(source));
-  programs_ = std::make_unique<Programs>(ops, sources, backend,
-                                         program_options(options_));
+  std::vector<compile::StepSpec> specs;
+  specs.push_back(std::move(spec));
+  programs_ = std::make_unique<runtime::Executables>(
+      ops, specs, backend, executable_options(options_));
   if (!options_.schedules.empty()) {
     rates_ = std::make_unique<LearningRates>(options_.schedules, state());
   }

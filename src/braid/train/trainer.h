@@ -9,12 +9,12 @@
 #include "braid/ops/core/op.h"
 #include "braid/passes/step/optimizer.h"
 #include "braid/passes/step/schedule.h"
+#include "braid/runtime/executables.h"
 #include "braid/train/array/learning_rates.h"
-#include "braid/train/programs.h"
 
 namespace braid::train {
 
-// See ProgramOptions for what is said nothing about here.
+// See compile::StepSpec and runtime::ExecutableOptions for the rest.
 struct TrainerOptions {
   passes::Optimizer optimizer;
   // Of the learning rates: one per member, or none at all.
@@ -69,15 +69,16 @@ class Trainer {
   int64_t members() const { return options_.members; }
 
  private:
-  void start(const OpTable& ops, ProgramSource source,
+  void start(const OpTable& ops, compile::StepSpec spec,
              runtime::Backend& backend);
 
   TrainerOptions options_;
-  std::unique_ptr<Programs> programs_;
+  std::unique_ptr<runtime::Executables> programs_;
   std::unique_ptr<LearningRates> rates_;  // null without schedules
 };
 
-// The whole step before planning, see programs.h.
+// What its program is made from, and the whole step before planning.
+compile::StepSpec step_spec(Graph forward, const TrainerOptions& options);
 passes::StepGraph build_step(const OpTable& ops, Graph forward,
                              const TrainerOptions& options);
 

@@ -54,7 +54,7 @@ class BatchNormOps : public ForeignOps {
 Imported import_path(const std::filesystem::path& path,
                      const ImportOptions& options = {},
                      const ForeignOps& foreign = NoForeignOps()) {
-  Imported imported = import_pt2(ops(), path, foreign, options);
+  Imported imported = import_pt2(ops(), open_exported(path), foreign, options);
   verify(imported.graph);
   return imported;
 }

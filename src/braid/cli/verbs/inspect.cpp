@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <thread>
 
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
@@ -15,23 +14,16 @@
 #include "braid/cli/display/model_words.h"
 #include "braid/cli/inputs.h"
 #include "braid/cli/output.h"
+#include "braid/cli/verbs/compile_jobs.h"
 #include "braid/cli/verbs/inspect_array.h"
+#include "braid/cli/verbs/inspect_jobs.h"
 #include "braid/cli/verbs/verb.h"
-#include "braid/graph/text.h"
 #include "braid/ops/core/foreign.h"
-#include "braid/passes/array/array.h"
 #include "braid/passes/names.h"
-#include "braid/passes/rewrite/chains.h"
-#include "braid/passes/rewrite/layout.h"
-#include "braid/passes/rewrite/pool_first.h"
-#include "braid/passes/rewrite/precision.h"
-#include "braid/passes/rewrite/segments.h"
-#include "braid/passes/step/accumulate.h"
-#include "braid/plan/buffers.h"
-#include "braid/plan/compile.h"
+#include "braid/plan/analysis.h"
 #include "braid/plan/simulator.h"
 #include "braid/runtime/cpu_backend.h"
-#include "braid/train/array/array_costs.h"
+#include "braid/runtime/executables.h"
 #include "braid/train/job/model_file.h"
 #include "braid/train/trainer.h"
 #include "fmt/ranges.h"
@@ -40,6 +32,7 @@ namespace braid::cli {
 namespace {
 
 struct InspectOptions {
+  std::vector<std::string> words;  // a model, or job files and values
   std::string model;
   std::string dump_after;
   std::string optimizer = "adamw";
@@ -49,21 +42,37 @@ struct InspectOptions {
   std::string loss, output, target;
   int64_t copies = 0;      // 0: one model, no array
   int64_t accumulate = 1;  // micro-batches
+  std::string profile;     // of jobs: measured seconds
+  bool verbose = false;    // of jobs: a line for each pass
+
+  bool is_job() const {
+    return model.ends_with(".yaml") || model.ends_with(".yml");
+  }
 };
 
-const std::vector<std::string> kPasses{"forward",  "array",      "precision",
-                                       "autodiff", "accumulate", "optimizer",
-                                       "layout",   "chains"};
+// In lines that fit a screen.
+std::string passes_in_words() {
+  constexpr size_t kWidth = 76;
+  std::string text, line;
+  for (const std::string& name : compile::pass_names()) {
+    if (line.size() + name.size() > kWidth) {
+      text += line + ",\n";
+      line.clear();
+    }
+    line += (line.empty() ? "  " : ", ") + name;
+  }
+  return text + line + "\n";
+}
 
 void declare(CLI::App& app, InspectOptions& o) {
   auto add = [&](const char* name, auto& value, const char* type,
                  const char* text) {
     return app.add_option(name, value, text)->type_name(type);
   };
-  add("MODEL", o.model, " ", "As 'mlp(hidden=64)', a .pt2 or graph file");
+  add("MODEL", o.words, " ", "As 'mlp(hidden=64)', a .pt2, graph or job file");
   add("--copies", o.copies, "B", "As an array of B members")
       ->check(check_whole);
-  add("--dump-after", o.dump_after, "PASS", "Print the graph after a pass");
+  add("--dump-after", o.dump_after, "PASS", "Print what a pass leaves");
   add("--optimizer", o.optimizer, "NAME", "Of the printed graph (adamw)");
   add("--accumulate", o.accumulate, "M", "Micro-batches (1)")
       ->check(check_whole);
@@ -73,8 +82,11 @@ void declare(CLI::App& app, InspectOptions& o) {
   add("--loss", o.loss, "NAME", "Of a .pt2 file that has none");
   add("--output", o.output, "NAME", "What that loss is of (the first)");
   add("--target", o.target, "NAME", "The input that it is compared with");
-  app.footer(fmt::format("{}\n{}\nPasses:\n  {}\n", models_in_words(),
-                         optimizers_in_words(), fmt::join(kPasses, ", ")));
+  add("--profile", o.profile, "FILE", "Of a job: as for 'braid train'");
+  app.add_flag("-v,--verbose", o.verbose,
+               "Of a job: a hash of what each pass leaves");
+  app.footer(fmt::format("{}\n{}\nPasses:\n{}", models_in_words(),
+                         optimizers_in_words(), passes_in_words()));
 }
 
 void validate(const InspectOptions& o) {
@@ -103,54 +115,21 @@ void validate(const InspectOptions& o) {
   if (!o.loss.empty() && o.inputs.empty()) {
     fail_usage("[braid inspect] --loss needs --inputs, which has the target");
   }
-  if (!o.dump_after.empty() &&
-      std::ranges::find(kPasses, o.dump_after) == kPasses.end()) {
-    fail_usage(
-        "[braid inspect] --dump-after: there is no pass '{}'\n"
-        "HINT: did you mean '{}'?",
-        o.dump_after, nearest_name(o.dump_after, kPasses));
-  }
+  if (!o.dump_after.empty()) check_pass_name("braid inspect", o.dump_after);
 }
 
-int all_threads() {
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+compile::Target target_here() {
+  return {.device = plan::cpu_device(machine_cores()),
+          .threads = machine_cores()};
 }
 
-// The passes of train::build_step, left after the one that is wanted.
-Graph graph_after(const OpTable& ops, Graph graph, const InspectOptions& o) {
-  passes::mark_segments(graph);
-  if (o.dump_after == "forward") return graph;
-  graph = passes::pool_first(graph);
-  if (o.copies > 0) {
-    graph = passes::array(
-        ops, graph,
-        train::array_options({.members = o.copies, .threads = all_threads()}));
-  }
-  if (o.dump_after == "array") return graph;
-  graph = passes::lower_precision(ops, graph,
-                                  {.compute = *find_dtype(o.precision)});
-  if (o.dump_after == "precision") return graph;
-  passes::Gradients gradients = passes::differentiate(ops, std::move(graph));
-  if (o.dump_after == "autodiff") return std::move(gradients.graph);
-  passes::StepGraph step =
-      passes::accumulate(ops, std::move(gradients), o.accumulate);
-  if (o.dump_after == "accumulate") return std::move(step.graph);
-  step = passes::add_optimizer(ops, std::move(step),
-                               passes::make_optimizer(o.optimizer));
-  if (o.dump_after == "optimizer") return std::move(step.graph);
-  step = passes::layout(ops, step);
-  if (o.dump_after == "layout") return std::move(step.graph);
-  return passes::chains(ops, step).graph;
-}
-
-passes::StepGraph step_with(const OpTable& ops, const Graph& forward,
-                            const InspectOptions& o, const char* optimizer) {
-  return train::build_step(ops, forward,
-                           {.optimizer = passes::make_optimizer(optimizer),
-                            .members = o.copies,
-                            .micro_batches = o.accumulate,
-                            .precision = *find_dtype(o.precision),
-                            .threads = all_threads()});
+compile::StepSpec spec_with(const Graph& forward, const InspectOptions& o,
+                            const std::string& optimizer) {
+  return {.forward = forward,
+          .optimizer = passes::make_optimizer(optimizer),
+          .micro_batches = o.accumulate,
+          .capacity = o.copies,
+          .precision = *find_dtype(o.precision)};
 }
 
 void print_inputs(const Graph& graph) {
@@ -181,63 +160,17 @@ void print_slots(const Graph& graph, Role role, const char* title) {
   }
 }
 
-struct SegmentRow {
-  int64_t forward = 0, backward = 0;  // nodes
-  int64_t parameter_bytes = 0;
-  int64_t kept_bytes = 0;  // activations that backward reads
-};
-
-std::vector<SegmentRow> segment_rows(const OpTable& ops, const Graph& graph,
-                                     size_t count) {
-  std::vector<SegmentRow> rows(count);
-  auto row = [&](const Node& node) -> SegmentRow* {
-    auto at = static_cast<size_t>(node.segment);
-    return node.segment >= 0 && at < rows.size() ? &rows[at] : nullptr;
-  };
-  std::set<SlotId> seen;
-  for (const Node& node : graph.nodes()) {
-    SegmentRow* r = row(node);
-    if (!r || node.phase == Phase::kUpdate) continue;
-    if (node.is(OpKind::kRead)) {
-      const Slot& slot = graph.slot(node.slot);
-      bool fresh =
-          slot.role == Role::kParameter && seen.insert(node.slot).second;
-      if (fresh) r->parameter_bytes += slot.bytes();
-      continue;
-    }
-    ++(node.phase == Phase::kForward ? r->forward : r->backward);
-  }
-  plan::Buffers buffers = plan::find_buffers(ops, graph);
-  for (const plan::Buffer& buffer : buffers.all) {
-    if (buffer.slot != kNone || buffer.writers.empty()) continue;
-    const Node& maker = graph.node(buffer.writers[0]);
-    auto in_backward = [&](NodeId id) {
-      return graph.node(id).phase == Phase::kBackward;
-    };
-    if (maker.phase != Phase::kForward || !row(maker)) continue;
-    if (std::ranges::any_of(buffer.users, in_backward)) {
-      row(maker)->kept_bytes += buffer.bytes;
-    }
-  }
-  return rows;
-}
-
 void print_segments(const OpTable& ops, const Graph& step,
                     const std::vector<std::string>& names) {
   print("segments: {}\n  {:<24} {:>8} {:>9} {:>14} {:>14}\n", names.size(), "",
         "forward", "backward", "parameters", "activations");
-  std::vector<SegmentRow> rows = segment_rows(ops, step, names.size());
+  std::vector<plan::SegmentCosts> rows =
+      plan::segment_costs(ops, step, plan::analyse(ops, step), names.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     print("  {:<24} {:>8} {:>9} {:>14} {:>14}\n", printable(names[i]),
-          rows[i].forward, rows[i].backward,
+          rows[i].forward_nodes, rows[i].backward_nodes,
           bytes_text(rows[i].parameter_bytes), bytes_text(rows[i].kept_bytes));
   }
-}
-
-plan::Program compile_step(const OpTable& ops, const passes::StepGraph& step,
-                           runtime::Backend& backend) {
-  auto workspace = runtime::measured_workspace(ops, backend, all_threads());
-  return plan::compile(ops, step, {}, workspace);
 }
 
 void print_peak(const plan::Program& program, const char* optimizer) {
@@ -330,10 +263,11 @@ double flops_of(const OpTable& ops, const Graph& graph, Phase phase) {
 
 // By what each call computes and moves.
 std::string time_text(const OpTable& ops, const plan::Program& program) {
-  auto durations = plan::durations_at(ops, train::cpu_rates(all_threads()));
+  plan::DeviceInfo cpu = plan::cpu_device(machine_cores());
+  auto durations = plan::durations_at(ops, cpu.rates);
   return fmt::format("about {:.3g} ms, estimated for {} thread{} of a CPU",
                      plan::simulate(program, durations).time_s * 1000,
-                     all_threads(), all_threads() == 1 ? "" : "s");
+                     cpu.cores, cpu.cores == 1 ? "" : "s");
 }
 
 // What most people want to know, before the lists.
@@ -362,23 +296,30 @@ void print_head(const OpTable& ops, const Graph& step, const InspectOptions& o,
 void print_summary(const OpTable& ops, const train::LoadedModel& model,
                    const InspectOptions& o) {
   const Graph& forward = model.graph;
-  passes::StepGraph sgd = step_with(ops, forward, o, "sgd");
-  passes::StepGraph adamw = step_with(ops, forward, o, "adamw");
   print("model {}{}\n", o.model,
         o.copies > 0 ? fmt::format(", an array of {} members", o.copies) : "");
   runtime::KernelTable kernels = runtime::cpu_kernels();
   runtime::CpuBackend backend(kernels, {});
-  plan::Program with_sgd = compile_step(ops, sgd, backend);
-  plan::Program with_adamw = compile_step(ops, adamw, backend);
-  print_head(ops, sgd.graph, o, with_sgd, with_adamw);
-  print_inputs(sgd.graph);
-  print_slots(sgd.graph, Role::kParameter, "parameters");
-  print_slots(sgd.graph, Role::kBuffer, "buffers");
-  print_segments(ops, sgd.graph, train::segment_names(forward));
+  compile::Target target = runtime::target_of(ops, backend, machine_cores());
+  auto program_with = [&](const char* optimizer) {
+    return std::move(compile::compile_programs(
+                         ops, {spec_with(forward, o, optimizer)}, target)
+                         .programs[0]);
+  };
+  plan::Program with_sgd = program_with("sgd");
+  plan::Program with_adamw = program_with("adamw");
+  const Graph& step = with_sgd.graph;
+  print_head(ops, step, o, with_sgd, with_adamw);
+  print_inputs(step);
+  print_slots(step, Role::kParameter, "parameters");
+  print_slots(step, Role::kBuffer, "buffers");
+  print_segments(ops, step, compile::segment_names(forward));
   print("peak of a step, everything kept\n");
   print_peak(with_sgd, "sgd");
   print_peak(with_adamw, "adamw");
-  if (o.copies > 0) print_array(ops, forward, o.copies, all_threads());
+  if (o.copies > 0) {
+    print_array(ops, spec_with(forward, o, "sgd"), target_here());
+  }
   print_loops(forward);
   print_foreign(ops, model, backend);
 }
@@ -395,8 +336,34 @@ train::LoadedModel load_for(const runtime::Machine& machine,
   return train::load_model(machine, o.model, hints);
 }
 
+// What the pass leaves, of the passes that a training runs.
+void print_after(const OpTable& ops, const compile::StepSpec& spec,
+                 const std::string& pass) {
+  bool is_there = false;
+  compile::compile_programs(ops, {spec}, target_here(), {},
+                            [&](const compile::PassResult& result) {
+                              if (result.pass != pass) return;
+                              is_there = true;
+                              print("{}", result.text());
+                            });
+  if (is_there) return;
+  fail_usage("[braid inspect] --dump-after: this step has no pass '{}'", pass);
+}
+
 int run_inspect(InspectOptions o) {
+  if (!o.words.empty()) o.model = o.words[0];
   validate(o);
+  if (o.is_job()) {
+    inspect_jobs({.words = o.words,
+                  .dump_after = o.dump_after,
+                  .profile = o.profile,
+                  .verbose = o.verbose});
+    return kOk;
+  }
+  if (o.words.size() > 1) {
+    fail_usage("[braid inspect] '{}' is one word too much after a model",
+               o.words[1]);
+  }
   if (o.dump_after == "array") o.copies = std::max<int64_t>(o.copies, 1);
   auto machine = runtime::this_machine();
   const OpTable& ops = machine->ops();
@@ -404,7 +371,7 @@ int run_inspect(InspectOptions o) {
   if (o.dump_after.empty()) {
     print_summary(ops, model, o);
   } else {
-    print("{}", print_graph(graph_after(ops, std::move(model.graph), o)));
+    print_after(ops, spec_with(model.graph, o, o.optimizer), o.dump_after);
   }
   return kOk;
 }

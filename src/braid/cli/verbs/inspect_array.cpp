@@ -6,7 +6,6 @@
 
 #include "braid/base/bytes.h"
 #include "braid/base/printable.h"
-#include "braid/train/programs.h"
 #include "fmt/ranges.h"
 
 namespace braid::cli {
@@ -95,17 +94,16 @@ void print_shared(const Graph& one, const passes::ArrayReport& report) {
 
 }  // namespace
 
-void print_array(const OpTable& ops, const Graph& forward, int64_t members,
-                 int threads) {
+void print_array(const OpTable& ops, const compile::StepSpec& spec,
+                 const compile::Target& target) {
   passes::ArrayReport report =
-      passes::array_reported(
-          ops, forward,
-          train::array_options({.members = members, .threads = threads}))
+      passes::array_reported(ops, spec.forward,
+                             compile::array_options(spec, target))
           .report;
-  print("array of {} members\n", members);
-  print_layers(layers_of(forward, report));
+  print("array of {} members\n", spec.capacity);
+  print_layers(layers_of(spec.forward, report));
   print_turns(report.turns);
-  print_shared(forward, report);
+  print_shared(spec.forward, report);
 }
 
 }  // namespace braid::cli

@@ -88,7 +88,8 @@ void print_start(const StepJob& job, const train::Trainer& trainer,
   std::string limit =
       job.has_limit() ? fmt::format(" of {}", bytes_text(job.limit_bytes)) : "";
   print("plan  {} · {}{} on {}\n", plan_text(trainer.plan()),
-        bytes_text(trainer.program().peak_bytes()), limit, job.device);
+        bytes_text(trainer.program().peak_bytes()), limit,
+        device_text(job.device));
   std::string shared = shared_words(job);
   if (!shared.empty()) print("note  {}\n", shared);
   if (first_step > 0) print("going on after step {}\n", first_step);
@@ -117,7 +118,8 @@ int run_step(const StepOptions& options) {
   StepJob job = read_job(*machine, options);
   OutDir out(options.out, job.trainer.members);
   auto resumed = find_run(out.checkpoints(), job.arguments, job.steps);
-  auto backend = machine->open(job.device, job.limit_bytes);
+  auto backend = machine->open(
+      job.device, {.bytes = job.limit_bytes, .cores = job.trainer.threads});
   train::Trainer trainer(machine->ops(), job.forward, *backend, job.trainer);
   job.feed.bind(trainer.graph());
   preparing.reset();

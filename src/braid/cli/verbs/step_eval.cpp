@@ -25,8 +25,7 @@ int run_eval(const runtime::Machine& machine, const StepOptions& o) {
       model.graph, inputs, 1,
       "the model takes " + train::inputs_in_words(o.model, model.graph));
   OutDir out(o.out, 0);
-  auto backend =
-      machine.open(runtime::device_name(o.device), runtime::kNoLimit);
+  auto backend = machine.open(parse_device(o.device), {});
   runtime::ForwardRun run(machine.ops(), model.graph, *backend,
                           static_cast<int>(std::max<int64_t>(o.threads, 1)));
   run.state().initialise(std::vector<int64_t>{o.seed});

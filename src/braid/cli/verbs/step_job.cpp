@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::json;
 
 int64_t read_limit(const std::string& text) {
-  if (text.empty()) return runtime::kNoLimit;
+  if (text.empty()) return kNoLimit;
   try {
     return parse_bytes(text);
   } catch (const std::invalid_argument&) {
@@ -270,19 +270,19 @@ Json arguments_json(const StepJob& job) {
           {"accumulate", job.trainer.micro_batches},
           {"precision", dtype_name(job.trainer.precision)},
           {"threads", job.trainer.threads},
-          {"device", job.device},
+          {"device", device_text(job.device)},
           {"array", job.is_array()},
           {"members", members}};
 }
 
 }  // namespace
 
-bool StepJob::has_limit() const { return limit_bytes != runtime::kNoLimit; }
+bool StepJob::has_limit() const { return limit_bytes != kNoLimit; }
 
 StepJob read_job(const runtime::Machine& machine, const StepOptions& o) {
   o.validate();
   int64_t limit_bytes = read_limit(o.memory_limit);
-  std::string device = runtime::device_name(o.device);
+  DeviceId device = parse_device(o.device);
   passes::Optimizer optimizer = passes::make_optimizer(o.optimizer);
   std::vector<MemberEntry> entries = read_entries(o);
   FileCache files;
@@ -316,7 +316,7 @@ StepJob read_job(const runtime::Machine& machine, const StepOptions& o) {
     if (inputs.size() == 1) trainer.shared_inputs = input_names(forward);
   }
   if (!o.plan.empty()) {
-    trainer.plan = read_plan(o.plan, train::segment_names(forward));
+    trainer.plan = read_plan(o.plan, compile::segment_names(forward));
   }
   Feed feed(forward, inputs, o.accumulate);
   StepJob job{.forward = std::move(forward),

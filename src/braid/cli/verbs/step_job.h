@@ -31,7 +31,7 @@ struct StepJob {
   std::shared_ptr<const train::FirstContents> contents;  // of a .pt2 file
   std::vector<std::string> initialised;  // patterns of --init-weights
   Feed feed;
-  std::string device;
+  DeviceId device;
   int64_t limit_bytes = 0;
   int64_t steps = 0;
   int64_t checkpoint_every = 0;

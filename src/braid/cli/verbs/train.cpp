@@ -8,6 +8,7 @@
 #include "braid/cli/log_options.h"
 #include "braid/cli/output.h"
 #include "braid/cli/signals.h"
+#include "braid/cli/verbs/compile_jobs.h"
 #include "braid/cli/verbs/train_list.h"
 #include "braid/cli/verbs/verb.h"
 #include "braid/train/job/job_file.h"
@@ -24,6 +25,7 @@ struct TrainOptions {
   std::string out;
   std::string profile;
   std::string trace;
+  std::string dump_after;  // a pass
   bool resume = false;
   LogOptions log;
 };
@@ -62,7 +64,8 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
                        .create = is_new,
                        .stop = stop_requested,
                        .listener = &display,
-                       .trace = o.trace});
+                       .trace = o.trace,
+                       .logs_passes = o.log.verbose});
   preparing.reset();
   if (run.is_finished()) {
     print("done   all {} steps were done before  {}\n", run.steps_done(),
@@ -91,6 +94,16 @@ void check_same_job(train::JobConfig config, const std::string& out) {
       out, out);
 }
 
+// Prints instead of training.
+int dump(const JobArguments& arguments, const TrainOptions& o) {
+  check_pass_name("braid train", o.dump_after);
+  auto machine = runtime::this_machine();
+  print_after(*machine,
+              train::read_job_list(arguments.files, arguments.overrides),
+              read_profile(o.profile), o.dump_after);
+  return kOk;
+}
+
 int run_train(const TrainOptions& o) {
   JobArguments arguments = split_arguments(o.words);
   if (arguments.files.empty()) {
@@ -98,6 +111,7 @@ int run_train(const TrainOptions& o) {
         "[braid train] JOB is missing: a YAML file\n"
         "HINT: see 'braid train --help'");
   }
+  if (!o.dump_after.empty()) return dump(arguments, o);
   if (o.out.empty()) {
     fail_usage(
         "[braid train] --out DIR is missing\n"
@@ -132,6 +146,9 @@ Action add_train(CLI::App& app) {
   app.add_option("--out", o->out, "A new folder for the run, or for all jobs")
       ->type_name("DIR");
   app.add_flag("--resume", o->resume, "Go on when DIR holds the same jobs");
+  app.add_option("--dump-after", o->dump_after,
+                 "Print what a pass leaves, and stop")
+      ->type_name("PASS");
   declare_output(app, *o);
   app.footer("Keys of a job file, with their defaults (docs/job.md):\n" +
              train::job_help());

@@ -23,14 +23,6 @@ void allow_many_files() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-plan::Profile read_profile(const std::string& path) {
-  if (path.empty()) return {};
-  auto file = io::MappedFile::open_if_exists(path);
-  if (!file) return {};
-  const auto* begin = reinterpret_cast<const char*>(file->bytes().data());
-  return plan::Profile::parse(std::string(begin, file->bytes().size()));
-}
-
 std::vector<JobResult> results_of(const train::ListRun& run,
                                   const std::string& out) {
   std::vector<JobResult> results;
@@ -81,7 +73,8 @@ int run_list(const runtime::Machine& machine, const TrainListOptions& o,
                      {.stop = stop_requested,
                       .preparing = preparing,
                       .listener = &display,
-                      .profile = &profile});
+                      .profile = &profile,
+                      .logs_passes = o.log.verbose});
   opening.reset();
   train::Ending ending = run.run();
   if (!o.profile.empty()) {
@@ -108,6 +101,14 @@ void check_same_jobs(train::JobList list, const std::string& out) {
 }
 
 }  // namespace
+
+plan::Profile read_profile(const std::string& path) {
+  if (path.empty()) return {};
+  auto file = io::MappedFile::open_if_exists(path);
+  if (!file) return {};
+  const auto* begin = reinterpret_cast<const char*>(file->bytes().data());
+  return plan::Profile::parse(std::string(begin, file->bytes().size()));
+}
 
 int train_list(train::JobList list, const TrainListOptions& o) {
   watch_stop_signals();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "braid/cli/log_options.h"
+#include "braid/plan/profile.h"
 #include "braid/train/job/job_list.h"
 
 namespace braid::cli {
@@ -20,5 +21,8 @@ int train_list(train::JobList list, const TrainListOptions& options);
 
 // The same for jobs whose folder there is.
 int resume_list(const TrainListOptions& options);
+
+// Measured seconds from a file; none where there is no such file.
+plan::Profile read_profile(const std::string& path);
 
 }  // namespace braid::cli

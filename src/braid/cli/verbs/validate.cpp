@@ -8,7 +8,9 @@
 #include "braid/cli/job_arguments.h"
 #include "braid/cli/output.h"
 #include "braid/cli/verbs/verb.h"
+#include "braid/runtime/executables.h"
 #include "braid/train/array/array_plans.h"
+#include "braid/train/array/array_specs.h"
 #include "braid/train/job/job.h"
 #include "braid/train/job/job_signature.h"
 #include "braid/train/run/run_words.h"
@@ -31,7 +33,7 @@ std::string limit_text(const train::JobConfig& config) {
   return config.memory_limit ? " of " + bytes_text(*config.memory_limit) : "";
 }
 
-void print_job(const train::Job& job, const train::Programs& programs) {
+void print_job(const train::Job& job, const runtime::Executables& programs) {
   print_data("data", *job.data().train);
   if (job.has_eval()) print_data("eval", *job.data().eval);
   print("steps  {}, {} of an epoch, batches of {}{}\n", job.num_steps(),
@@ -39,7 +41,7 @@ void print_job(const train::Job& job, const train::Programs& programs) {
         job.rest_rows() > 0 ? fmt::format(" and {} at its end", job.rest_rows())
                             : "");
   print("memory {}{} on {}\n", bytes_text(programs.peak_bytes()),
-        limit_text(job.config()), job.device());
+        limit_text(job.config()), device_text(job.device()));
 }
 
 void print_check(std::string_view title, const train::DataCheck& check) {
@@ -62,9 +64,10 @@ void check_samples(const train::Job& job, bool shows) {
 void check_job(const runtime::Machine& machine, const train::JobConfig& config,
                bool shows) {
   train::Job job(machine, config);
-  auto backend = machine.open(job.device(), job.limit_bytes());
-  train::Programs programs(machine.ops(), job.sources(), *backend,
-                           job.program_options());
+  auto backend = job.open_device();
+  runtime::Executables programs(machine.ops(),
+                                train::array_specs({&job}, {}).all, *backend,
+                                {.threads = job.threads()});
   job.model().initialise(programs.state());  // reads files
   for (const std::string& text : train::job_warnings(job)) {
     print_error("[braid validate] {}\n", text);

@@ -12,8 +12,9 @@ namespace braid::cli {
 
 // Exit codes of the program.
 inline constexpr int kOk = 0;
-inline constexpr int kFailed = 1;  // the world: a file, a device, a limit
-inline constexpr int kUsage = 2;   // the command line, or a file it names
+inline constexpr int kFailed = 1;   // the world: a file, a device, a limit
+inline constexpr int kUsage = 2;    // the command line, or a file it names
+inline constexpr int kDefect = 70;  // a mistake in Braid itself
 inline constexpr int kInterrupted = 130;
 
 // What a verb does once its options were read; returns an exit code. Throws

@@ -30,14 +30,20 @@ const Rules& standard_rules() {
   return table;
 }
 
-Imported import_pt2(const OpTable& ops, const std::filesystem::path& path,
-                    const ForeignOps& foreign, const ImportOptions& options) {
+ExportedFile open_exported(const std::filesystem::path& path) {
   auto file = std::make_shared<const MappedFile>(path);
   ExportedProgram program = read_exported(file->bytes(), path.string());
+  file->check();
+  return {path, std::move(file), std::move(program)};
+}
+
+Imported import_pt2(const OpTable& ops, const ExportedFile& exported,
+                    const ForeignOps& foreign, const ImportOptions& options) {
+  const std::shared_ptr<const MappedFile>& file = exported.file;
   Problems problems;
-  Importer importer(ops, program, foreign, options);
+  Importer importer(ops, exported.program, foreign, options);
   importer.run(problems);
-  problems.throw_if_any("import", path.string());
+  problems.throw_if_any("import", exported.path.string());
   std::vector<SlotContent> contents;
   for (auto [slot, tensor] : importer.stored()) {
     Strides strides;
@@ -49,8 +55,8 @@ Imported import_pt2(const OpTable& ops, const std::filesystem::path& path,
   Graph graph = importer.take_graph();
   passes::prune(ops, graph);
   file->check();
-  return {std::move(graph), std::move(contents), std::move(file),
-          std::move(program.initialisers), std::move(program.seedless)};
+  return {std::move(graph), std::move(contents), file,
+          exported.program.initialisers, exported.program.seedless};
 }
 
 void check_storage(const SlotContent& content, std::string_view file) {

@@ -43,6 +43,18 @@ struct SlotContent {
   uint32_t checksum = 0;  // CRC-32 of the storage
 };
 
+// A file that was read and checked: what imports of any form and sizes are made
+// from. Weights stay in the file.
+struct ExportedFile {
+  std::filesystem::path path;
+  std::shared_ptr<const MappedFile> file;
+  ExportedProgram program;
+};
+
+// Blocks until the program is read. Throws one std::runtime_error with
+// everything that is wrong.
+ExportedFile open_exported(const std::filesystem::path& path);
+
 struct Imported {
   Graph graph;  // with an output "loss"
   std::vector<SlotContent> contents;
@@ -52,9 +64,8 @@ struct Imported {
   std::vector<std::string> seedless = {};
 };
 
-// Blocks until the graph is read; weights stay in the file. Throws one
-// std::runtime_error with everything that is wrong.
-Imported import_pt2(const OpTable& ops, const std::filesystem::path& path,
+// Throws one std::runtime_error with everything that cannot be imported.
+Imported import_pt2(const OpTable& ops, const ExportedFile& exported,
                     const ForeignOps& foreign,
                     const ImportOptions& options = {});
 

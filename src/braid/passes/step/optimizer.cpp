@@ -26,6 +26,46 @@ bool is_rate(const std::string& value) {
   return value == "lr" || value.starts_with("lr:");
 }
 
+Slot number_slot(std::string name, double value, Role role,
+                 SlotUse use = SlotUse::kGeneral) {
+  return {.name = std::move(name),
+          .dtype = DType::kFloat64,
+          .role = role,
+          .use = use,
+          .init = Init::constant(value)};
+}
+
+Slot hyper_number(const Optimizer& optimizer, const std::string& name,
+                  double value) {
+  return number_slot(scoped(hyper_slot(name), optimizer.scope), value,
+                     Role::kHyper);
+}
+
+// A rate is set by the user in one slot and read from another, so that its
+// base stays what it was.
+Slot scheduled_rate(const Optimizer& optimizer, const std::string& name,
+                    double value) {
+  return number_slot(scoped(schedule_slot(name), optimizer.scope), value,
+                     Role::kCounter, SlotUse::kScheduledRate);
+}
+
+bool is_scheduled(const Optimizer& optimizer, const std::string& name) {
+  return optimizer.scheduled && is_rate(name);
+}
+
+// By the names of their slots: those of groups are "NAME:PATTERN".
+std::vector<std::pair<std::string, double>> all_values(
+    const Optimizer& optimizer) {
+  std::vector<std::pair<std::string, double>> values(optimizer.hyper.begin(),
+                                                     optimizer.hyper.end());
+  for (const ParameterGroup& group : optimizer.groups) {
+    for (const auto& [name, value] : group.values) {
+      values.emplace_back(name + ":" + group.pattern, value);
+    }
+  }
+  return values;
+}
+
 // A pattern that fits nothing is a mistake.
 void check_fits(const Graph& graph, const std::string& pattern,
                 std::string_view part) {
@@ -55,8 +95,12 @@ class UpdateBuilder {
   void build() {
     graph_.set_phase(Phase::kUpdate);
     leave_segments();
-    for (const auto& [name, value] : optimizer_.hyper) add_value(name, value);
-    add_groups();
+    for (const ParameterGroup& group : optimizer_.groups) {
+      check_fits(graph_, group.pattern, "optimizer");
+    }
+    for (const auto& [name, value] : all_values(optimizer_)) {
+      add_value(name, value);
+    }
     if (optimizer_.plateau) add_plateau();
     std::string update_slot = scoped(kUpdateSlot, optimizer_.scope);
     Var updates = counter(update_slot, SlotUse::kUpdateCount);
@@ -91,26 +135,18 @@ class UpdateBuilder {
   }
 
   // The slot may be the model's already.
-  SlotId number_slot(std::string name, double value, Role role = Role::kHyper,
-                     SlotUse use = SlotUse::kGeneral) {
-    SlotId known = graph_.find_slot(name);
+  SlotId add_number(Slot slot) {
+    SlotId known = graph_.find_slot(slot.name);
     if (known != kNone) return known;
-    return graph_.add_slot({.name = std::move(name),
-                            .dtype = DType::kFloat64,
-                            .role = role,
-                            .use = use,
-                            .init = Init::constant(value),
-                            .members = members_});
+    slot.members = members_;
+    return graph_.add_slot(std::move(slot));
   }
 
-  // A value that updates read. A rate is set by the user in one slot and read
-  // from another, so that its base stays what it was.
+  // A value that updates read.
   void add_value(const std::string& name, double value) {
-    SlotId slot =
-        number_slot(scoped(hyper_slot(name), optimizer_.scope), value);
-    if (optimizer_.scheduled && is_rate(name)) {
-      slot = number_slot(scoped(schedule_slot(name), optimizer_.scope), value,
-                         Role::kCounter, SlotUse::kScheduledRate);
+    SlotId slot = add_number(hyper_number(optimizer_, name, value));
+    if (is_scheduled(optimizer_, name)) {
+      slot = add_number(scheduled_rate(optimizer_, name, value));
     }
     hyper_[name] = read(graph_, slot);
   }
@@ -158,16 +194,6 @@ class UpdateBuilder {
     return member_values_.of(all, graph_.slot(parameter).owner());
   }
 
-  // Values of groups are slots of their own: "hyper/NAME:PATTERN".
-  void add_groups() {
-    for (const ParameterGroup& group : optimizer_.groups) {
-      check_fits(graph_, group.pattern, "optimizer");
-      for (const auto& [name, value] : group.values) {
-        add_value(name + ":" + group.pattern, value);
-      }
-    }
-  }
-
   // Under which name a value holds for a parameter.
   std::string value_name(const std::string& name,
                          const std::string& parameter) const {
@@ -195,7 +221,7 @@ class UpdateBuilder {
       size_t colon = part->find(':');
       if (colon != part->npos) name += "/" + *part;
     }
-    SlotId slot = number_slot(name, 1, Role::kOptimizer);
+    SlotId slot = add_number(number_slot(name, 1, Role::kOptimizer));
     Var before = read(graph_, slot);
     Var next = apply("nadam_product", {before, updates, hyper_.at(beta),
                                        hyper_.at(decay), keep_});
@@ -309,6 +335,16 @@ class UpdateBuilder {
 };
 
 }  // namespace
+
+std::vector<Slot> value_slots(const Optimizer& optimizer) {
+  std::vector<Slot> slots;
+  for (const auto& [name, value] : all_values(optimizer)) {
+    slots.push_back(hyper_number(optimizer, name, value));
+    if (!is_scheduled(optimizer, name)) continue;
+    slots.push_back(scheduled_rate(optimizer, name, value));
+  }
+  return slots;
+}
 
 StepGraph add_optimizer(const OpTable&, StepGraph step,
                         const Optimizer& optimizer) {

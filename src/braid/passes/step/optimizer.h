@@ -55,6 +55,10 @@ void set_option(Optimizer& optimizer, const std::string& name, double value);
 // look at all parameters at once (clip_norm, ema_decay) are refused.
 void add_group(Optimizer& optimizer, const ParameterGroup& group);
 
+// The slots of one number that hold its values, for one model: "hyper/lr",
+// "hyper/lr:*.bias" of a group, and "schedule/lr" where rates are scheduled.
+std::vector<Slot> value_slots(const Optimizer& optimizer);
+
 // Appends the update part. Parameters without a gradient stay as they are.
 StepGraph add_optimizer(const OpTable& ops, StepGraph step,
                         const Optimizer& optimizer);

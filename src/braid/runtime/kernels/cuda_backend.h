@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
+#include <vector>
 
 #include "braid/runtime/backend.h"
 
@@ -11,11 +11,12 @@ namespace braid::runtime {
 
 struct CudaOptions {
   int index = 0;
-  int64_t limit_bytes = std::numeric_limits<int64_t>::max();
+  int64_t limit_bytes = kNoLimit;
 };
 
-// Whether a CUDA device can be used here.
-bool has_cuda();
+// The CUDA devices that can be used here.
+std::vector<plan::DeviceInfo> cuda_devices();
+inline bool has_cuda() { return !cuda_devices().empty(); }
 
 // Every kernel for tensors on a CUDA device; they run on its default stream.
 // Throws when this build has no CUDA.

@@ -13,15 +13,23 @@ class ThisMachine : public Machine {
   const OpTable& ops() const override { return ops_; }
   const ForeignOps& foreign() const override { return *foreign_; }
 
-  std::unique_ptr<Backend> open(const std::string& device,
-                                int64_t limit_bytes) const override {
-    size_t colon = device.find(':');
-    if (colon != device.npos) {
-      CudaOptions options{std::stoi(device.substr(colon + 1)), limit_bytes};
-      return make_cuda_backend(kernels_, options);
+  std::vector<plan::DeviceInfo> devices() const override {
+    std::vector<plan::DeviceInfo> all{plan::cpu_device(machine_cores())};
+    for (plan::DeviceInfo& info : cuda_devices()) {
+      all.push_back(std::move(info));
+    }
+    return all;
+  }
+
+  std::unique_ptr<Backend> open(DeviceId device,
+                                const Budget& budget) const override {
+    if (device.kind == DeviceKind::kCuda) {
+      return make_cuda_backend(kernels_, {device.index, budget.bytes});
     }
     CpuOptions options;
-    options.limit_bytes = limit_bytes;
+    options.limit_bytes = budget.bytes;
+    options.index = device.index;
+    options.cores = budget.cores > 0 ? budget.cores : machine_cores();
     return std::make_unique<CpuBackend>(kernels_, options);
   }
 

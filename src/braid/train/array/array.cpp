@@ -14,11 +14,13 @@ bool is_of_member(const Slot& slot) {
 
 Array::Array(std::vector<const Job*> kinds, runtime::Backend& backend,
              ArrayOptions options)
-    : backend_(backend), options_(options), kinds_(std::move(kinds)) {
-  if (options.capacity < 0) {
-    fail_usage("[array] expected a capacity from 0, got {}", options.capacity);
+    : backend_(backend),
+      options_(std::move(options)),
+      kinds_(std::move(kinds)) {
+  if (capacity() < 0) {
+    fail_usage("[array] expected a capacity from 0, got {}", capacity());
   }
-  places_.resize(static_cast<size_t>(std::max<int64_t>(options.capacity, 1)));
+  places_.resize(static_cast<size_t>(std::max<int64_t>(capacity(), 1)));
   compile();
 }
 
@@ -54,7 +56,7 @@ int64_t Array::place(MemberId member) const {
 
 size_t Array::place_for(const Job& job) const {
   for (size_t i = 0; i < places_.size(); ++i) {
-    bool fits = !is_partial_ || kinds_[i] == &job;
+    bool fits = !is_partial() || kinds_[i] == &job;
     if (!places_[i].job && fits) return i;
   }
   fail_usage(
@@ -73,7 +75,7 @@ MemberId Array::add(const Job& job) {
 bool Array::is_free(int64_t place, const Job& job) const {
   if (place < 0 || place >= num_places()) return false;
   auto at = static_cast<size_t>(place);
-  return !places_[at].job && (!is_partial_ || kinds_[at] == &job);
+  return !places_[at].job && (!is_partial() || kinds_[at] == &job);
 }
 
 MemberId Array::add(const Job& job, int64_t place) {
@@ -98,7 +100,7 @@ MemberId Array::add(const Job& job, const MemberContent& content) {
 void Array::drop(MemberId member) { places_[at(member)] = {}; }
 
 MemberId Array::replace(MemberId member, const Job& job) {
-  if (is_partial_ && places_[at(member)].job != &job) {
+  if (is_partial() && places_[at(member)].job != &job) {
     fail_usage("[array.replace] members that differ have places of their own");
   }
   admit(job);
@@ -115,7 +117,7 @@ void Array::admit(const Job& job) {
     if (place.job) kinds.push_back(place.job);
   }
   kinds.push_back(&job);
-  rebuild(is_partial_ ? std::ssize(kinds) : options_.capacity, kinds);
+  rebuild(is_partial() ? std::ssize(kinds) : capacity(), kinds);
 }
 
 void Array::seat(size_t place, const Job& job) {
@@ -129,9 +131,9 @@ void Array::resize(int64_t capacity) {
     fail_usage("[array.resize] expected {} places or more, got {}",
                std::max<int64_t>(size(), 1), capacity);
   }
-  if (capacity == options_.capacity) return;
+  if (capacity == options_.form.capacity) return;
   std::vector<const Job*> kinds = kinds_;
-  if (is_partial_) {
+  if (is_partial()) {
     kinds.clear();
     for (const Place& place : places_) {
       if (place.job) kinds.push_back(place.job);
@@ -151,7 +153,7 @@ void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds) {
     contents.push_back(content(place.member));
   }
   auto fill = [&](int64_t with, const std::vector<const Job*>& of) {
-    options_.capacity = with;
+    options_.form.capacity = with;
     kinds_ = of;
     places_ = {};
     places_.resize(static_cast<size_t>(std::max<int64_t>(with, 1)));
@@ -165,7 +167,7 @@ void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds) {
     }
   };
   std::vector<const Job*> kinds_before = kinds_;
-  int64_t capacity_before = options_.capacity;
+  int64_t capacity_before = options_.form.capacity;
   try {
     fill(capacity, kinds);
   } catch (...) {
@@ -175,7 +177,7 @@ void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds) {
 }
 
 void Array::activate(const std::vector<bool>& steps) {
-  if (options_.capacity == 0 || steps == active_) return;
+  if (capacity() == 0 || steps == active_) return;
   std::vector<double> mask(steps.begin(), steps.end());
   state().write(state().find(passes::kActiveSlot),
                 std::as_bytes(std::span(mask)));
@@ -186,7 +188,7 @@ void Array::step(size_t phase, std::span<const Turn> turns,
                  const std::vector<data::Batch>& batches) {
   if (turns.empty()) return;
   auto batch_of = [&](size_t place) {
-    return &batches[options_.shares_batches ? 0 : place];
+    return &batches[shares_batches() ? 0 : place];
   };
   std::vector<MemberInputs> inputs(places_.size());
   std::vector<bool> steps(places_.size(), false);
@@ -204,7 +206,7 @@ void Array::step(size_t phase, std::span<const Turn> turns,
     inputs[place].step = turn.step;
     inputs[place].steps = steps[place] = true;
   }
-  size_t program = step_programs_.at({phase, rows});
+  size_t program = specs_.steps.at({phase, rows});
   runtime::Executor& executor = programs_->executor(program);
   BatchFeed& feed = *feeds_[program];
   activate(steps);
@@ -231,7 +233,7 @@ double Array::rate(size_t phase, MemberId member) const {
 }
 
 const runtime::Executor& Array::evaluate(const data::Batch& batch) {
-  size_t program = eval_programs_.at(batch.rows);
+  size_t program = specs_.evals.at(batch.rows);
   BatchFeed& feed = *feeds_[program];
   feed.set(batch, 0);
   runtime::Executor& executor = programs_->executor(program);

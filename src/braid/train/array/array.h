@@ -16,9 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "braid/runtime/executables.h"
+#include "braid/train/array/array_specs.h"
 #include "braid/train/array/batch_feed.h"
 #include "braid/train/array/learning_rates.h"
-#include "braid/train/job/job.h"
 
 namespace braid::train {
 
@@ -29,9 +30,9 @@ using MemberId = int64_t;
 using MemberContent = std::map<std::string, std::vector<std::byte>>;
 
 struct ArrayOptions {
-  int64_t capacity = 0;         // places; 0: one model without that axis
-  bool shares_batches = false;  // all members train on the same batches
-  plan::Profile profile = {};   // measured seconds that lowerings go by
+  ArrayForm form = {};
+  plan::Profile profile = {};           // seconds that lowerings go by
+  compile::PassObserver observer = {};  // of its compilation
 };
 
 // One thread. Borrows the backend and all jobs that it was ever given, which
@@ -48,9 +49,11 @@ class Array {
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
 
-  int64_t capacity() const { return options_.capacity; }
-  bool shares_batches() const { return options_.shares_batches; }
-  bool is_partial() const { return is_partial_; }  // members differ in layers
+  int64_t capacity() const { return options_.form.capacity; }
+  bool shares_batches() const { return options_.form.shares_batches; }
+  bool is_partial() const {
+    return specs_.is_partial;
+  }  // members differ in layers
   int64_t num_places() const { return static_cast<int64_t>(places_.size()); }
   int64_t size() const;                   // members that there are
   std::vector<MemberId> members() const;  // by place
@@ -97,7 +100,7 @@ class Array {
   // second call brings them back.
   void swap_averages();
 
-  Programs& programs() { return *programs_; }
+  runtime::Executables& programs() { return *programs_; }
   runtime::State& state() { return programs_->state(); }
   const runtime::State& state() const { return programs_->state(); }
 
@@ -114,8 +117,6 @@ class Array {
   void seat(size_t place, const Job& job);
   void compile();
   void rebuild(int64_t capacity, const std::vector<const Job*>& kinds);
-  ProgramSource joint_source(
-      const std::function<ProgramSource(const Job&)>& source_of) const;
   bool is_compiled_for(const Job& job) const;
   const std::map<std::string, Slot>* slots_of(const Job& job) const;
   using VisitBeginning =
@@ -132,8 +133,8 @@ class Array {
   runtime::Backend& backend_;
   ArrayOptions options_;
   std::vector<const Job*> kinds_;
-  // Slots as each kind alone has them, with its own initial values; empty for
-  // the first, which the programs were made for.
+  // Slots as each kind alone has them; empty for the first, which the programs
+  // were made for.
   std::vector<std::map<std::string, Slot>> own_slots_;
   // What members of small models begin with, by kind.
   struct Beginning {
@@ -142,20 +143,15 @@ class Array {
     std::vector<std::byte> content;
   };
   std::map<const Job*, std::vector<Beginning>> ready_;
-  bool is_partial_ = false;
   std::vector<Place> places_;
   MemberId next_id_ = 0;
-  std::unique_ptr<Programs> programs_;
-  std::map<std::pair<size_t, int64_t>, size_t> step_programs_;  // phase, rows
-  std::map<int64_t, size_t> eval_programs_;                     // rows
-  std::vector<std::unique_ptr<BatchFeed>> feeds_;               // by program
+  ArraySpecs specs_;  // of the programs; without their graphs
+  std::unique_ptr<runtime::Executables> programs_;
+  std::vector<std::unique_ptr<BatchFeed>> feeds_;      // by program
   std::vector<std::unique_ptr<LearningRates>> rates_;  // by phase; may be null
   std::vector<std::vector<double>> losses_;            // by phase, then place
   std::vector<bool> active_;  // what the mask holds, by place
 };
-
-// Whether jobs have the same graphs; others are members of a partial array.
-bool are_alike(const std::vector<const Job*>& jobs);
 
 // Whether a slot is part of a member's content.
 bool is_of_member(const Slot& slot);

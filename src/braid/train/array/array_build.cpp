@@ -27,122 +27,35 @@ bool is_of_schedule(SlotUse use) {
   return use == SlotUse::kScheduledRate || use == SlotUse::kPlateau;
 }
 
-bool watches_loss(const Job* job) {
-  return std::ranges::any_of(
-      job->model().networks(), [](const JobNetwork& network) {
-        return network.schedule && passes::watches_loss(*network.schedule);
-      });
-}
-
-// Slots as the job alone has them, with its own initial values.
-std::map<std::string, Slot> own_slots(const Job& job, bool watches_loss) {
-  std::map<std::string, Slot> slots;
-  for (size_t i = 0; i < job.model().phases().size(); ++i) {
-    ProgramSource source = job.step_source(i, job.batch_rows());
-    source.scheduled = true;
-    source.watches_loss = watches_loss;
-    passes::StepGraph step =
-        build_step(job.machine().ops(), source,
-                   {.precision = job.program_options().precision});
-    for (const Slot& slot : step.graph.slots()) slots[slot.name] = slot;
-  }
-  return slots;
-}
-
 }  // namespace
-
-bool are_alike(const std::vector<const Job*>& jobs) {
-  std::set<std::string> configs, graphs;
-  for (const Job* job : jobs) configs.insert(config_signature(job->config()));
-  if (configs.size() == 1) return true;  // without a look at graphs
-  for (const Job* job : jobs) {
-    std::string text;
-    for (size_t i = 0; i < job->model().phases().size(); ++i) {
-      text += graph_signature(job->model().forward(i, job->batch_rows()));
-    }
-    graphs.insert(std::move(text));
-  }
-  return graphs.size() == 1;
-}
-
-// One program for all members. Batches are inputs of one model; of an array
-// they have an axis of members unless all members share them, as they do when
-// they are evaluated. Noise is each member's own.
-ProgramSource Array::joint_source(
-    const std::function<ProgramSource(const Job&)>& source_of) const {
-  ProgramSource source = source_of(*kinds_[0]);
-  if (options_.capacity == 0) return source;
-  if (is_partial()) {
-    for (const Job* job : kinds_) {
-      source.members.push_back(source_of(*job).forward);
-    }
-  }
-  if (source.learns()) {
-    source.scheduled = true;
-    source.watches_loss = std::ranges::any_of(kinds_, watches_loss);
-  }
-  bool shares = options_.shares_batches || !source.learns();
-  for (ValueId input : source.forward.inputs()) {
-    const std::string& name = source.forward.value(input).name;
-    bool is_data = kinds_[0]->data().field_of(name).has_value();
-    if (shares && is_data) source.shared_inputs.push_back(name);
-  }
-  return source;
-}
 
 void Array::compile() {
   feeds_.clear();
   rates_.clear();
   programs_.reset();
-  step_programs_.clear();
-  eval_programs_.clear();
   active_.clear();
   const Job& first = *kinds_[0];
-  is_partial_ = options_.capacity > 0 && !are_alike(kinds_);
-  if (is_partial_ && options_.capacity != std::ssize(kinds_)) {
-    fail_usage("[array] {} jobs that differ need {} places, got {}",
-               kinds_.size(), kinds_.size(), options_.capacity);
-  }
   size_t num_phases = first.model().phases().size();
-  std::vector<ProgramSource> sources;
-  for (const Job* job : kinds_) {
-    for (int64_t rows : job->step_row_counts()) {
-      if (step_programs_.contains({0, rows})) continue;
-      for (size_t i = 0; i < num_phases; ++i) {
-        step_programs_[{i, rows}] = sources.size();
-        sources.push_back(joint_source(
-            [&](const Job& of) { return of.step_source(i, rows); }));
-      }
-    }
-  }
-  for (const Job* job : kinds_) {
-    for (int64_t rows : job->eval_row_counts()) {
-      if (!eval_programs_.emplace(rows, sources.size()).second) continue;
-      sources.push_back(
-          joint_source([&](const Job& of) { return of.eval_source(rows); }));
-    }
-  }
-  ProgramOptions options = first.program_options();
-  options.members = options_.capacity;
-  options.masked = options_.capacity > 0;
-  options.profile = options_.profile;
-  programs_ = std::make_unique<Programs>(first.machine().ops(), sources,
-                                         backend_, options);
+  specs_ = array_specs(kinds_, options_.form);
+  programs_ = std::make_unique<runtime::Executables>(
+      first.machine().ops(), std::exchange(specs_.all, {}), backend_,
+      runtime::ExecutableOptions{.threads = first.threads(),
+                                 .profile = options_.profile,
+                                 .observer = options_.observer});
   for (size_t i = 0; i < programs_->size(); ++i) {
-    feeds_.push_back(std::make_unique<BatchFeed>(first.data(), first.config(),
-                                                 programs_->program(i).graph,
-                                                 options_.capacity));
+    feeds_.push_back(std::make_unique<BatchFeed>(
+        first.data(), first.config(), programs_->program(i).graph, capacity()));
   }
   own_slots_.assign(1, {});
   for (size_t i = 1; i < kinds_.size(); ++i) {
-    own_slots_.push_back(own_slots(*kinds_[i], true));
+    own_slots_.push_back(own_slots(*kinds_[i]));
   }
   make_beginnings();
   losses_.assign(num_phases, std::vector<double>(places_.size()));
   for (size_t i = 0; i < num_phases; ++i) {
     const JobNetwork& network =
         first.model().networks()[first.model().phases()[i].network];
-    bool is_scheduled = options_.capacity > 0 || network.schedule;
+    bool is_scheduled = capacity() > 0 || network.schedule;
     rates_.push_back(!is_scheduled ? nullptr
                                    : std::make_unique<LearningRates>(
                                          std::vector<passes::Schedule>(
@@ -152,18 +65,18 @@ void Array::compile() {
 }
 
 bool Array::is_compiled_for(const Job& job) const {
-  if (options_.capacity == 0) return &job == kinds_[0];
+  if (capacity() == 0) return &job == kinds_[0];
   if (is_partial()) return std::ranges::find(kinds_, &job) != kinds_.end();
   auto has_steps = [&](int64_t rows) {
-    return step_programs_.contains({0, rows});
+    return specs_.steps.contains({0, rows});
   };
-  auto has_eval = [&](int64_t rows) { return eval_programs_.contains(rows); };
+  auto has_eval = [&](int64_t rows) { return specs_.evals.contains(rows); };
   bool has_plateau = std::ranges::any_of(state().slots(), [](const Slot& slot) {
     return slot.use == SlotUse::kPlateau;
   });
   return std::ranges::all_of(job.step_row_counts(), has_steps) &&
          std::ranges::all_of(job.eval_row_counts(), has_eval) &&
-         (has_plateau || !watches_loss(&job));
+         (has_plateau || !watches_loss(job));
 }
 
 // Null for a job that was not known when the array was compiled.
@@ -178,7 +91,7 @@ void Array::for_beginnings(size_t place, const Job& job,
                            const VisitBeginning& visit) {
   const std::map<std::string, Slot>* known = slots_of(job);
   const std::map<std::string, Slot> own =
-      known ? std::map<std::string, Slot>{} : own_slots(job, true);
+      known ? std::map<std::string, Slot>{} : own_slots(job);
   if (!known) known = &own;
   for (size_t i = 0; i < state().slots().size(); ++i) {
     const Slot& slot = state().slots()[i];
@@ -198,7 +111,7 @@ void Array::make_beginnings() {
   constexpr int64_t kSmall = 1 << 18, kAll = 1 << 26;  // bytes
   ready_.clear();
   int64_t bytes = 0;
-  bool differs = is_partial_;  // by place
+  bool differs = is_partial();  // by place
   for (const Slot& slot : state().slots()) {
     bytes += slot.bytes() / num_places();
     differs = differs || !slot.inits.empty();

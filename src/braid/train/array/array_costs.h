@@ -2,22 +2,15 @@
 // allocated and nothing trains.
 #pragma once
 
-#include "braid/plan/simulator.h"
 #include "braid/train/array/grouping.h"
 #include "braid/train/job/job.h"
 
 namespace braid::train {
 
-// Rough speeds of the device and threads of a job, for arithmetic: only how
-// sizes compare matters, and a profile corrects it.
-plan::Rates rates_of(const Job& job);
-plan::Rates cpu_rates(int threads);
-
 // Borrows the job and the backend, which outlive the result. Each size is
 // compiled when it is first asked for, with everything kept on the device;
 // scratch of kernels is measured only for sizes that fit without it. The limit
-// is that of the backend, and on a CPU also what the machine has.
-ArrayCosts array_costs(const Job& job, runtime::Backend& backend,
-                       const plan::Rates& rates);
+// is that of the backend and of what the device has.
+ArrayCosts array_costs(const Job& job, runtime::Backend& backend);
 
 }  // namespace braid::train

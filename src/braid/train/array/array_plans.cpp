@@ -16,16 +16,16 @@ namespace {
 // Of its nodes, that members which differ have in common at least.
 constexpr double kLeastCommon = 0.5;
 
-// "[data] text\nHINT: hint" -> "[data] text (job 'a')\nHINT: hint"
-std::string with_job(std::string error, const std::string& name) {
-  size_t end = std::min(error.find("\nHINT: "), error.size());
-  return error.insert(end, fmt::format(" (job '{}')", name));
+ErrorParts with_job(const std::exception& error, const std::string& name) {
+  ErrorParts parts = parts_of(error);
+  parts.text += fmt::format(" (job '{}')", name);
+  return parts;
 }
 
 class Planner {
  public:
   Planner(const runtime::Machine& machine, const std::vector<NamedJob>& jobs)
-      : machine_(machine), jobs_(jobs) {}
+      : models_(machine), jobs_(jobs) {}
 
   ArrayPlans run(const plan::Profile& profile) {
     ArrayPlans plans;
@@ -52,15 +52,17 @@ class Planner {
   }
 
   std::unique_ptr<Job> open(const NamedJob& named) const {
-    if (jobs_.size() == 1) {
-      return std::make_unique<Job>(machine_, named.config);
-    }
+    auto make = [&] {
+      return std::make_unique<Job>(models_.machine(), named.config,
+                                   JobHooks{.models = &models_});
+    };
+    if (jobs_.size() == 1) return make();
     try {
-      return std::make_unique<Job>(machine_, named.config);
+      return make();
     } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(with_job(error.what(), named.name));
+      throw UsageError(with_job(error, named.name));
     } catch (const std::runtime_error& error) {
-      throw std::runtime_error(with_job(error.what(), named.name));
+      throw WorldError(with_job(error, named.name));
     }
   }
 
@@ -99,7 +101,7 @@ class Planner {
     const Job& first = *first_.at(plans.jobs[jobs[0]].signature);
     // Together they need no more than one after the other at once.
     int64_t bytes = array.bytes + single.bytes;
-    bool fits = bytes <= first.limit_bytes() &&
+    bool fits = bytes <= first.budget().bytes &&
                 passes::common_share(graphs) >= kLeastCommon;
     if (!fits) return false;
     bool shared = plans.jobs[jobs[0]].data == plans.jobs[jobs.back()].data &&
@@ -113,11 +115,11 @@ class Planner {
   ArrayCosts costs_of(const std::string& signature) {
     const Job& job = *first_.at(signature);
     auto& backend = backends_[signature];
-    backend = machine_.open(job.device(), job.limit_bytes());
-    return array_costs(job, *backend, rates_of(job));
+    backend = job.open_device();
+    return array_costs(job, *backend);
   }
 
-  const runtime::Machine& machine_;
+  ModelFiles models_;
   const std::vector<NamedJob>& jobs_;
   std::map<std::string, std::string> kinds_;  // config -> job signature
   std::map<std::string, std::unique_ptr<Job>> first_;  // of each signature
@@ -138,7 +140,7 @@ void time_arrays(const runtime::Machine& machine,
   for (const ArrayPlan& array : plans.arrays) {
     if (array.jobs.size() < 2) continue;
     Job job(machine, jobs[array.jobs[0]].config);
-    auto backend = machine.open(job.device(), runtime::kNoLimit);
+    auto backend = machine.open(job.device(), {.cores = job.threads()});
     for (size_t phase = 0; phase < job.model().phases().size(); ++phase) {
       int64_t rows = job.batch_rows() / job.micro_batches(job.batch_rows());
       profile.add(time_lowerings(

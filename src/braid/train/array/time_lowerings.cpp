@@ -79,12 +79,12 @@ plan::Profile time_lowerings(const OpTable& ops, const Graph& forward,
                              int64_t members, runtime::Backend& backend,
                              int threads, const plan::Profile& known) {
   plan::Profile found;
-  if (!backend.name().starts_with("cpu")) return found;
+  if (!backend.info().has_lowerings) return found;
   for (const Node& node : forward.nodes()) {
     NodeView one(forward, node);
     for (Lowering lowering : lowerings_of(one)) {
-      std::string key =
-          plan::lowering_key(backend.name(), threads, one, members, lowering);
+      std::string key = plan::lowering_key(backend.info().id.kind, threads, one,
+                                           members, lowering);
       if (known.find(key) || found.find(key)) continue;
       found.set(key, seconds_of(ops, one, members, lowering, backend, threads));
     }

@@ -11,7 +11,7 @@ namespace braid::train {
 // `members` that `known` has none for: forward and both gradients on random
 // weights, the best of a few runs of some milliseconds each. Blocks; the
 // caller adds them to its profile and may save that. Nothing else should run on
-// the device meanwhile. Devices whose calls are asynchronous give nothing.
+// the device meanwhile. Devices without lowerings give nothing.
 plan::Profile time_lowerings(const OpTable& ops, const Graph& forward,
                              int64_t members, runtime::Backend& backend,
                              int threads, const plan::Profile& known = {});

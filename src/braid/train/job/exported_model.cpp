@@ -9,6 +9,7 @@
 #include "braid/base/rng.h"
 #include "braid/base/text.h"
 #include "braid/graph/init.h"
+#include "braid/graph/text_tokens.h"
 #include "braid/runtime/fold.h"
 
 namespace braid::train {
@@ -19,6 +20,26 @@ uint64_t fingerprint_of(io::Bytes file) {
   constexpr size_t kTail = 1 << 20;
   io::Bytes tail = file.subspan(file.size() - std::min(file.size(), kTail));
   return stable_hash({reinterpret_cast<const char*>(tail.data()), tail.size()});
+}
+
+// Equal texts are equal options.
+std::string options_text(const io::pt2::ImportOptions& options) {
+  std::string text =
+      fmt::format(" form={} needs_loss={}", static_cast<int>(options.form),
+                  options.needs_loss);
+  for (const auto& [name, type] : options.inputs) {
+    text += fmt::format(" input {} {}{}", quoted_text(name),
+                        dtype_name(type.dtype), shape_text(type.shape));
+  }
+  if (options.loss) {
+    text += fmt::format(" loss {} {} {}", quoted_text(options.loss->kind),
+                        quoted_text(options.loss->output),
+                        quoted_text(options.loss->target));
+  }
+  for (const std::string& output : options.outputs) {
+    text += " output " + quoted_text(output);
+  }
+  return text;
 }
 
 // An embedding's row of padding stays zero.
@@ -133,12 +154,26 @@ std::string FirstContents::shared_words() const {
       which, path_.filename().string(), has_draws() ? "the others, " : "");
 }
 
-ExportedModel load_exported(const runtime::Machine& machine,
-                            const std::filesystem::path& path,
-                            const io::pt2::ImportOptions& options) {
-  const OpTable& ops = machine.ops();
+const ExportedModel& ModelFiles::load(
+    const std::string& path, const io::pt2::ImportOptions& options) const {
+  auto file = files_.find(path);
+  if (file == files_.end()) {
+    file = files_.emplace(path, io::pt2::open_exported(path)).first;
+  }
+  std::string key = quoted_text(path) + options_text(options);
+  auto known = models_.find(key);
+  if (known == models_.end()) {
+    known = models_.emplace(key, import(file->second, options)).first;
+  }
+  return known->second;
+}
+
+ExportedModel ModelFiles::import(const io::pt2::ExportedFile& file,
+                                 const io::pt2::ImportOptions& options) const {
+  const OpTable& ops = machine_.ops();
+  const std::filesystem::path& path = file.path;
   io::pt2::Imported imported =
-      io::pt2::import_pt2(ops, path, machine.foreign(), options);
+      io::pt2::import_pt2(ops, file, machine_.foreign(), options);
   std::map<SlotId, const io::pt2::SlotContent*> by_slot;
   for (const auto& content : imported.contents) {
     by_slot[content.slot] = &content;

@@ -65,8 +65,25 @@ struct ExportedModel {
   std::shared_ptr<const FirstContents> contents;
 };
 
-ExportedModel load_exported(const runtime::Machine& machine,
-                            const std::filesystem::path& path,
-                            const io::pt2::ImportOptions& options);
+// Models of .pt2 files: each file is read once, and each form and size of it is
+// imported once. For one thread at a time. Borrows the machine.
+class ModelFiles {
+ public:
+  // Implicit: a machine alone is models that nobody else wants.
+  ModelFiles(const runtime::Machine& machine) : machine_(machine) {}
+
+  const runtime::Machine& machine() const { return machine_; }
+  // Throws as open_exported() and import_pt2() do.
+  const ExportedModel& load(const std::string& path,
+                            const io::pt2::ImportOptions& options) const;
+
+ private:
+  ExportedModel import(const io::pt2::ExportedFile& file,
+                       const io::pt2::ImportOptions& options) const;
+
+  const runtime::Machine& machine_;
+  mutable std::map<std::string, io::pt2::ExportedFile> files_;
+  mutable std::map<std::string, ExportedModel> models_;
+};
 
 }  // namespace braid::train

@@ -29,16 +29,17 @@ int64_t steps_of(const JobConfig& config, int64_t per_epoch) {
 // A graph for another number of rows than that of a full batch, which a file
 // with fixed sizes does not have.
 template <class Build>
-ProgramSource for_rest(int64_t rows, std::string_view way_out,
-                       const Build& build) {
+compile::StepSpec for_rest(int64_t rows, std::string_view way_out,
+                           const Build& build) {
   try {
     return build();
   } catch (const std::exception& error) {
-    std::string_view what = error.what();
-    fail_usage(
-        "{}\nHINT: the last batch of an epoch has {} rows; {}, or export with "
-        "a dynamic batch",
-        what.substr(0, what.find("\nHINT: ")), rows, way_out);
+    ErrorParts parts = parts_of(error);
+    parts.hint = fmt::format(
+        "the last batch of an epoch has {} rows; {}, or export with a dynamic "
+        "batch",
+        rows, way_out);
+    throw UsageError(std::move(parts));
   }
 }
 
@@ -49,14 +50,13 @@ Job::Job(const runtime::Machine& machine, JobConfig config, JobHooks hooks)
       config_(resolved(std::move(config), hooks)),
       data_(open_data(config_, hooks)),
       model_(std::make_unique<JobModel>(machine, config_, data_,
-                                        std::move(hooks.loss))),
+                                        std::move(hooks.loss), hooks.models)),
       best_by_(train::best_by(config_, model_->metrics())),
       stops_by_(train::stops_by(config_, model_->metrics())) {
   if (!hooks.datasets || hooks.datasets->is_new(data_key())) {
     checks_ = check_data(kQuickCheck);
   }
   count_steps();
-  set_places();
   std::chrono::duration<double> took =
       std::chrono::steady_clock::now() - begin_;
   open_s_ = took.count();
@@ -127,17 +127,6 @@ std::optional<double> Job::num_epochs() const {
   return static_cast<double>(*config_.epochs);
 }
 
-void Job::set_places() {
-  size_t phases = model_->phases().size(), next = 0;
-  for (size_t i = 0; i < phases; ++i) places_.full.push_back(next++);
-  if (rest_rows_ > 0) {
-    for (size_t i = 0; i < phases; ++i) places_.rest.push_back(next++);
-  }
-  if (!has_eval()) return;
-  places_.eval = next++;
-  if (eval_rest_rows_ > 0) places_.eval_rest = next++;
-}
-
 int64_t Job::micro_batches(int64_t rows) const {
   int64_t most = config_.batch_size / config_.accumulate;
   int64_t fewest = (rows + most - 1) / most, parts = fewest;
@@ -160,45 +149,42 @@ std::vector<int64_t> Job::eval_row_counts() const {
   return counts;
 }
 
-ProgramSource Job::step_source(size_t phase, int64_t rows) const {
+compile::StepSpec Job::step_spec(size_t phase, int64_t rows) const {
   const JobNetwork& network =
       model_->networks()[model_->phases()[phase].network];
   int64_t parts = micro_batches(rows);
-  auto make = [&]() -> ProgramSource {
+  passes::Optimizer optimizer = network.optimizer;
+  optimizer.scheduled = network.schedule.has_value();
+  optimizer.plateau =
+      network.schedule && passes::watches_loss(*network.schedule);
+  auto make = [&]() -> compile::StepSpec {
     return {.forward = model_->forward(phase, rows / parts),
-            .optimizer = network.optimizer,
-            .scheduled = network.schedule.has_value(),
-            .watches_loss =
-                network.schedule && passes::watches_loss(*network.schedule),
-            .micro_batches = parts};
+            .optimizer = optimizer,
+            .micro_batches = parts,
+            .precision = *find_dtype(config_.precision),
+            .name = step_name(phase, rows)};
   };
   if (rows == batch_rows()) return make();
   return for_rest(rows, "set 'drop_last: true'", make);
 }
 
-ProgramSource Job::eval_source(int64_t rows) const {
-  auto make = [&]() -> ProgramSource {
-    return {.forward = model_->eval(rows)};
+compile::StepSpec Job::eval_spec(int64_t rows) const {
+  auto make = [&]() -> compile::StepSpec {
+    return {.forward = model_->eval(rows),
+            .precision = *find_dtype(config_.precision),
+            .name = fmt::format("evaluation of {} rows", rows)};
   };
   if (rows == eval_rows_) return make();
   return for_rest(rows, "set 'eval.limit' to a multiple of the batch", make);
 }
 
-std::vector<ProgramSource> Job::sources() const {
-  std::vector<ProgramSource> sources;
-  for (int64_t rows : step_row_counts()) {
-    for (size_t i = 0; i < model_->phases().size(); ++i) {
-      sources.push_back(step_source(i, rows));
-    }
-  }
-  for (int64_t rows : eval_row_counts()) sources.push_back(eval_source(rows));
-  return sources;
-}
-
-ProgramOptions Job::program_options() const {
-  return {.precision = *find_dtype(config_.precision),
-          .threads = threads(),
-          .device = device()};
+// For dumps: "step of 64 rows", or with the phase where there are several.
+std::string Job::step_name(size_t phase, int64_t rows) const {
+  std::string of_phase =
+      config_.phases.empty()
+          ? ""
+          : fmt::format(" of {}", config_.phases[phase].learns);
+  return fmt::format("step{} of {} rows", of_phase, rows);
 }
 
 data::LoaderOptions Job::loader_options() const {
@@ -210,10 +196,14 @@ data::LoaderOptions Job::loader_options() const {
 
 int Job::threads() const { return thread_count(config_.threads, "job"); }
 
-std::string Job::device() const { return runtime::device_name(config_.device); }
+DeviceId Job::device() const { return parse_device(config_.device); }
 
-int64_t Job::limit_bytes() const {
-  return config_.memory_limit.value_or(runtime::kNoLimit);
+runtime::Budget Job::budget() const {
+  return {.bytes = config_.memory_limit.value_or(kNoLimit), .cores = threads()};
+}
+
+std::unique_ptr<runtime::Backend> Job::open_device() const {
+  return machine_.open(device(), budget());
 }
 
 }  // namespace braid::train

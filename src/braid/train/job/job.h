@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 
+#include "braid/compile/step_spec.h"
 #include "braid/data/loader.h"
 #include "braid/train/job/job_data.h"
 #include "braid/train/job/job_metrics.h"
@@ -53,30 +54,24 @@ class Job {
   // its parts as small, or fewer where they would be less than half of that.
   int64_t micro_batches(int64_t rows) const;
 
-  // Where the programs of a job stand in the list of its sources.
-  struct Places {
-    std::vector<size_t> full, rest;  // by phase
-    size_t eval = 0, eval_rest = 0;
-  };
-  const Places& places() const { return places_; }
-  std::vector<ProgramSource> sources() const;
   // Rows of all batches that come up, full ones first.
   std::vector<int64_t> step_row_counts() const;
   std::vector<int64_t> eval_row_counts() const;
-  // One program: a phase on so many rows, or the evaluation.
-  ProgramSource step_source(size_t phase, int64_t rows) const;
-  ProgramSource eval_source(int64_t rows) const;
-  ProgramOptions program_options() const;
+  // One program of the job alone: a phase on so many rows, or the evaluation.
+  // All programs of a job or an array are those of train/array/array_specs.h.
+  compile::StepSpec step_spec(size_t phase, int64_t rows) const;
+  compile::StepSpec eval_spec(int64_t rows) const;
   data::LoaderOptions loader_options() const;  // of training
   int threads() const;
-  std::string device() const;
-  int64_t limit_bytes() const;               // kNoLimit without one
+  DeviceId device() const;
+  runtime::Budget budget() const;  // of that device
+  std::unique_ptr<runtime::Backend> open_device() const;
   double open_s() const { return open_s_; }  // that the constructor took
 
  private:
   std::string data_key() const;
+  std::string step_name(size_t phase, int64_t rows) const;
   void count_steps();
-  void set_places();
 
   std::chrono::steady_clock::time_point begin_ =
       std::chrono::steady_clock::now();
@@ -89,7 +84,6 @@ class Job {
   Watched best_by_, stops_by_;
   int64_t num_steps_ = 0, steps_per_epoch_ = 0;
   int64_t rest_rows_ = 0, eval_rows_ = 0, eval_rest_rows_ = 0;
-  Places places_;
 };
 
 }  // namespace braid::train

@@ -8,6 +8,7 @@
 
 #include "braid/data/dataset.h"
 #include "braid/graph/var.h"
+#include "braid/train/job/exported_model.h"
 #include "braid/train/job/job_config.h"
 #include "braid/train/run/dataset_cache.h"
 
@@ -21,8 +22,10 @@ struct JobHooks {
   LossFunction loss = {};  // in place of `loss`; for jobs with `model`
   data::DatasetPtr train = nullptr;  // in place of `data`
   data::DatasetPtr eval = nullptr;   // in place of `eval.data`
-  // What jobs that are opened with the same one have in common; borrowed.
+  // What jobs that are opened with the same ones have in common; borrowed, and
+  // models as long as the job lives.
   DatasetCache* datasets = nullptr;
+  const ModelFiles* models = nullptr;
 };
 
 // What stands in the config for what a program gives.

@@ -102,8 +102,14 @@ void check_draws(const JobNetwork& network) {
 }  // namespace
 
 JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
-                   const JobData& data, LossFunction loss)
-    : machine_(machine), config_(config), data_(data), loss_(std::move(loss)) {
+                   const JobData& data, LossFunction loss,
+                   const ModelFiles* files)
+    : machine_(machine),
+      own_files_(machine),
+      files_(files ? files : &own_files_),
+      config_(config),
+      data_(data),
+      loss_(std::move(loss)) {
   if (config.phases.empty()) check_renamed();
   add_networks();
   for (const JobNetwork& network : networks_) check_draws(network);
@@ -133,7 +139,7 @@ void JobModel::prepare_eval(int64_t rows) {
 // be taken for the target of the loss.
 void JobModel::check_renamed() const {
   if (config_.inputs.empty()) return;
-  std::vector<std::string> known = input_names(machine_, config_.model);
+  std::vector<std::string> known = input_names(*files_, config_.model);
   bool has_target = !config_.target.empty();
   if (has_target) known.push_back(config_.target);
   bool finds_target = !has_target && (loss_ || !config_.loss.empty());
@@ -171,7 +177,7 @@ ModelHints JobModel::single_hints(int64_t rows) const {
 std::vector<std::string> JobModel::output_names(int64_t rows) const {
   std::vector<std::string> names;
   Graph graph =
-      load_with_outputs(machine_, config_.model, single_hints(rows)).graph;
+      load_with_outputs(*files_, config_.model, single_hints(rows)).graph;
   for (const Output& output : graph.outputs()) names.push_back(output.name);
   return names;
 }
@@ -182,7 +188,7 @@ void JobModel::add_networks() {
     phases_.push_back({});
     ModelHints hints = single_hints(config_.batch_size / config_.accumulate);
     hints.needs_loss = !loss_;
-    networks_[0].contents = load_model(machine_, config_.model, hints).contents;
+    networks_[0].contents = load_model(*files_, config_.model, hints).contents;
     return;
   }
   for (const std::string& name : noise_names()) {
@@ -204,7 +210,7 @@ void JobModel::add_networks() {
   for (JobNetwork& network : networks_) {
     if (!network.config.model.ends_with(".pt2")) continue;
     network.contents =
-        load_network(machine_, network.config.model, {}, network.config.output)
+        load_network(*files_, network.config.model, {}, network.config.output)
             .contents;
   }
 }
@@ -218,7 +224,7 @@ std::vector<std::string> JobModel::noise_names() const {
 // Of an exported model it is a field that the forward does not take.
 std::string JobModel::target_name() const {
   if (!config_.target.empty() || !is_exported()) return config_.target;
-  std::vector<std::string> taken = input_names(machine_, config_.model), free;
+  std::vector<std::string> taken = input_names(*files_, config_.model), free;
   for (const data::Field& field : data_.train->fields()) {
     std::string name = data_.argument(field.name);
     if (std::ranges::find(taken, name) == taken.end()) free.push_back(name);
@@ -238,13 +244,13 @@ std::optional<io::pt2::NamedLoss> JobModel::named_loss() const {
 // With the outputs that a loss may be made of.
 Graph JobModel::load_for_loss(ModelHints hints) const {
   if (!is_exported()) {
-    return load_with_outputs(machine_, config_.model, hints).graph;
+    return load_with_outputs(*files_, config_.model, hints).graph;
   }
   // An exported model counts its outputs.
   std::string output = config_.output.empty() ? "0" : config_.output;
   hints.outputs.insert(hints.outputs.begin(), output);
   hints.needs_loss = false;
-  return load_model(machine_, config_.model, hints).graph;
+  return load_model(*files_, config_.model, hints).graph;
 }
 
 Graph JobModel::load_single(int64_t rows, Form form) const {
@@ -254,7 +260,7 @@ Graph JobModel::load_single(int64_t rows, Form form) const {
   hints.outputs = metric_outputs(
       form == Form::kEval ? metrics_ : std::vector<std::string>());
   bool replaces = !config_.loss.empty() && !hints.loss;
-  if (!replaces) return load_model(machine_, model, hints).graph;
+  if (!replaces) return load_model(*files_, model, hints).graph;
   Graph graph =
       replace_loss(machine_.ops(), load_for_loss(hints),
                    {.model = model,
@@ -278,9 +284,9 @@ Graph JobModel::build_phase(const JobPhase& phase, int64_t rows) const {
   for (const JobNetwork& network : networks_) {
     const NetworkConfig& c = network.config;
     networks[network.name] = {
-        .names = input_names(machine_, c.model),
+        .names = input_names(*files_, c.model),
         .build = [&](const std::map<std::string, ValueType>& inputs) {
-          return load_network(machine_, c.model,
+          return load_network(*files_, c.model,
                               hints_for(config_, c.model, inputs), c.output)
               .graph;
         }};

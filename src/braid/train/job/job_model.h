@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "braid/passes/step/optimizer.h"
+#include "braid/passes/step/schedule.h"
 #include "braid/runtime/machine.h"
 #include "braid/train/job/job_data.h"
 #include "braid/train/job/job_hooks.h"
 #include "braid/train/job/loss_expression.h"
 #include "braid/train/job/model_file.h"
-#include "braid/train/programs.h"
 #include "braid/train/run/data_check.h"
 
 namespace braid::train {
@@ -39,7 +40,8 @@ class JobModel {
   // Borrows the machine, the config and the data. Builds every graph once, so
   // that what is wrong shows at once. A `loss` counts over the config's.
   JobModel(const runtime::Machine& machine, const JobConfig& config,
-           const JobData& data, LossFunction loss = {});
+           const JobData& data, LossFunction loss = {},
+           const ModelFiles* files = nullptr);
 
   const std::vector<JobNetwork>& networks() const { return networks_; }
   const std::vector<JobPhase>& phases() const { return phases_; }
@@ -84,6 +86,8 @@ class JobModel {
   std::optional<io::pt2::NamedLoss> named_loss() const;
 
   const runtime::Machine& machine_;
+  ModelFiles own_files_;
+  const ModelFiles* files_;  // those, or some that jobs share
   const JobConfig& config_;
   const JobData& data_;
   LossFunction loss_;

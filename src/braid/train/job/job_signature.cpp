@@ -116,8 +116,8 @@ std::string batches_text(const Job& job) {
 std::string device_text(const Job& job) {
   const JobConfig& c = job.config();
   return fmt::format("device {} threads={} limit={} precision={} dtype={}\n",
-                     job.device(), job.threads(), job.limit_bytes(),
-                     c.precision, c.dtype);
+                     braid::device_text(job.device()), job.threads(),
+                     job.budget().bytes, c.precision, c.dtype);
 }
 
 }  // namespace

@@ -170,16 +170,15 @@ Graph read_graph(const OpTable& ops, const std::string& path,
   }
 }
 
-LoadedModel import_model(const runtime::Machine& machine,
-                         const std::string& path, const ModelHints& hints) {
+LoadedModel import_model(const ModelFiles& files, const std::string& path,
+                         const ModelHints& hints) {
   check_no_dtype(path, hints);
-  ExportedModel model = load_exported(machine, path,
-                                      {.form = hints.form,
-                                       .inputs = hints.inputs,
-                                       .loss = hints.loss,
-                                       .needs_loss = hints.needs_loss,
-                                       .outputs = hints.outputs});
-  return {std::move(model.graph), std::move(model.contents)};
+  const ExportedModel& model = files.load(path, {.form = hints.form,
+                                                 .inputs = hints.inputs,
+                                                 .loss = hints.loss,
+                                                 .needs_loss = hints.needs_loss,
+                                                 .outputs = hints.outputs});
+  return {model.graph, model.contents};
 }
 
 // A step that was printed after a later pass cannot be trained again.
@@ -229,10 +228,9 @@ bool is_model_file(const std::string& text) {
          std::filesystem::exists(text, ignored);
 }
 
-LoadedModel load_with_outputs(const runtime::Machine& machine,
-                              const std::string& text,
+LoadedModel load_with_outputs(const ModelFiles& files, const std::string& text,
                               const ModelHints& hints) {
-  const OpTable& ops = machine.ops();
+  const OpTable& ops = files.machine().ops();
   const Model* model = find_model(text);
   if (!model) refuse_other_file(text);
   if (hints.loss) {
@@ -265,28 +263,27 @@ Graph without_unused_inputs(const Graph& graph) {
   return std::move(copy.to);
 }
 
-LoadedModel load_model(const runtime::Machine& machine, const std::string& text,
+LoadedModel load_model(const ModelFiles& files, const std::string& text,
                        const ModelHints& hints) {
   bool is_exported = text.ends_with(".pt2");
-  LoadedModel model = is_exported ? import_model(machine, text, hints)
-                                  : load_with_outputs(machine, text, hints);
+  LoadedModel model = is_exported ? import_model(files, text, hints)
+                                  : load_with_outputs(files, text, hints);
   if (!is_exported) {
     keep_outputs(text, model.graph, hints.outputs);
-    passes::prune(machine.ops(), model.graph);
+    passes::prune(files.machine().ops(), model.graph);
   }
   model.graph = passes::free_label_smoothing(model.graph);
   return model;
 }
 
-LoadedModel load_network(const runtime::Machine& machine,
-                         const std::string& text, ModelHints hints,
-                         const std::string& output) {
+LoadedModel load_network(const ModelFiles& files, const std::string& text,
+                         ModelHints hints, const std::string& output) {
   bool is_exported = text.ends_with(".pt2");
   hints.needs_loss = false;
   // An exported model counts its outputs; a built-in one names them.
   if (is_exported) hints.outputs = {output.empty() ? "0" : output};
-  LoadedModel model = is_exported ? load_model(machine, text, hints)
-                                  : load_with_outputs(machine, text, hints);
+  LoadedModel model = is_exported ? load_model(files, text, hints)
+                                  : load_with_outputs(files, text, hints);
   Graph& graph = model.graph;
   ValueId value = kNone;
   for (const Output& o : graph.outputs()) {
@@ -298,12 +295,12 @@ LoadedModel load_network(const runtime::Machine& machine,
                output);
   }
   graph.outputs() = {{"output", value}};
-  passes::prune(machine.ops(), graph);
+  passes::prune(files.machine().ops(), graph);
   model.graph = without_unused_inputs(graph);
   return model;
 }
 
-std::vector<std::string> input_names(const runtime::Machine& machine,
+std::vector<std::string> input_names(const ModelFiles& files,
                                      const std::string& text) {
   std::vector<std::string> names;
   if (const Model* model = find_model(text)) {
@@ -312,7 +309,7 @@ std::vector<std::string> input_names(const runtime::Machine& machine,
     }
     return names;
   }
-  Graph graph = load_model(machine, text, {.needs_loss = false}).graph;
+  Graph graph = load_model(files, text, {.needs_loss = false}).graph;
   for (ValueId id : graph.inputs()) {
     const std::string& name = graph.value(id).name;
     if (name != passes::kMicroInput) names.push_back(name);

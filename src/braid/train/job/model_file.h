@@ -35,27 +35,28 @@ struct LoadedModel {
   std::shared_ptr<const FirstContents> contents = {};
 };
 
+// All of these take a machine too, for a model that is loaded once.
+//
 // The forward graph, with one number as its output "loss" first. Sizes written
 // in the text come before those that the inputs tell.
-LoadedModel load_model(const runtime::Machine& machine, const std::string& text,
+LoadedModel load_model(const ModelFiles& files, const std::string& text,
                        const ModelHints& hints);
 
 // The same with every output of a built-in model or a graph file.
-LoadedModel load_with_outputs(const runtime::Machine& machine,
-                              const std::string& text, const ModelHints& hints);
+LoadedModel load_with_outputs(const ModelFiles& files, const std::string& text,
+                              const ModelHints& hints);
 
 // The model as a network: an output of that name (empty: the first that is
 // not the loss) is its only one, "output", and inputs that it does not need
 // are gone.
-LoadedModel load_network(const runtime::Machine& machine,
-                         const std::string& text, ModelHints hints,
-                         const std::string& output);
+LoadedModel load_network(const ModelFiles& files, const std::string& text,
+                         ModelHints hints, const std::string& output);
 
 // The same graph without inputs that no node reads.
 Graph without_unused_inputs(const Graph& graph);
 
 // Names of the model's inputs, in order.
-std::vector<std::string> input_names(const runtime::Machine& machine,
+std::vector<std::string> input_names(const ModelFiles& files,
                                      const std::string& text);
 
 // Inputs in words, for hints: "x[batch, features] float, y[batch] i64".

@@ -60,9 +60,9 @@ class PhaseBuilder {
     try {
       return networks_.at(name).build(types);
     } catch (const std::invalid_argument& error) {
-      config::Problem problem = config::problem_of(error);
-      fail_usage("[loss] {}: {}{}{}", name, problem.text,
-                 problem.hint.empty() ? "" : "\nHINT: ", problem.hint);
+      ErrorParts parts = parts_of(error);
+      throw UsageError(
+          {"loss", fmt::format("{}: {}", name, parts.text), parts.hint});
     }
   }
 

@@ -16,12 +16,14 @@ ListRun::ListRun(const runtime::Machine& machine, std::filesystem::path out,
       options_(std::move(options)),
       lock_(out_),
       folder_(read_job_folder(out_)),
+      models_(machine),
       failures_(folder_.jobs.size()) {
   io::remove_temporary_files(out_);
   read_own_configs();
   for (const NamedJob& job : folder_.jobs) {
-    jobs_.push_back(std::make_unique<Job>(machine, job.config,
-                                          JobHooks{.datasets = &datasets_}));
+    jobs_.push_back(std::make_unique<Job>(
+        machine, job.config,
+        JobHooks{.datasets = &datasets_, .models = &models_}));
     report_.members.push_back({.name = job.name,
                                .steps = jobs_.back()->num_steps(),
                                .epochs = jobs_.back()->num_epochs()});
@@ -78,7 +80,8 @@ Ending ListRun::run_array(size_t number) {
                     .stop = options_.stop,
                     .listener = options_.listener,
                     .report = &report_,
-                    .profile = folder_.profile});
+                    .profile = folder_.profile,
+                    .logs_passes = options_.logs_passes});
   preparing.reset();
   Ending ending = run.is_finished() ? Ending::kDone : run.run();
   note(run, numbers);

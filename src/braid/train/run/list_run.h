@@ -19,6 +19,7 @@ struct ListRunOptions {
   Listener* listener = nullptr;
   // Gets the seconds that a step of each array took; borrowed.
   plan::Profile* profile = nullptr;
+  bool logs_passes = false;  // see RunOptions
 };
 
 // One thread. Borrows the machine and the listener.
@@ -48,6 +49,7 @@ class ListRun {
   io::DirectoryLock lock_;
   JobFolder folder_;
   DatasetCache datasets_;
+  ModelFiles models_;
   std::vector<std::unique_ptr<Job>> jobs_;
   ArrayReport report_;
   std::vector<std::string> failures_;

@@ -403,8 +403,7 @@ void Run::report_state(MemberRun& member) {
   row.raw_evaluation = member.record().raw_evaluation;
   row.best = member.best();
   report_->memory_bytes = backend_->account().used_bytes();
-  int64_t limit = member.job().limit_bytes();
-  report_->limit_bytes = limit == runtime::kNoLimit ? 0 : limit;
+  report_->limit_bytes = member.job().config().memory_limit.value_or(0);
 }
 
 std::optional<double> Run::step_s() const {

@@ -25,7 +25,9 @@ struct RunOptions {
   // Of several jobs: the report that the listener gets, with a row for each of
   // them and maybe for others; borrowed. Null: one of its own.
   ArrayReport* report = nullptr;
-  plan::Profile profile = {};  // of several jobs, see ArrayOptions
+  plan::Profile profile = {};           // of several jobs, see ArrayOptions
+  compile::PassObserver observer = {};  // of what is compiled
+  bool logs_passes = false;  // a line for each pass, with a hash of its result
 };
 
 // One of several jobs, with the folder of its own run; empty: no files.
@@ -69,7 +71,7 @@ class Run {
     return members_;
   }
   Array& array() { return *array_; }
-  Programs& programs() { return array_->programs(); }
+  runtime::Executables& programs() { return array_->programs(); }
   int64_t num_parameters() const;  // of one member
   // Of an array in which all members trained at once: the mean seconds of its
   // steps so far, without evaluations.
@@ -132,6 +134,7 @@ class Run {
   void retire();
   int64_t fitting_capacity(int64_t present, bool is_partial) const;
   void finish();
+  compile::PassObserver pass_observer();
   void say(LogLevel level, const std::string& text);
   void say(MemberRun& member, LogLevel level, const std::string& text);
   // What several members have in common is said once; empty: nothing.

@@ -75,7 +75,7 @@ void Run::open() {
   if (!options_.trace.empty()) {
     trace_ = std::make_unique<io::Trace>(options_.trace);
   }
-  backend_ = job.machine().open(job.device(), job.limit_bytes());
+  backend_ = job.open_device();
   double open_s = 0;
   for (const auto& member : members_) open_s += member->job().open_s();
   say(LogLevel::kDebug,
@@ -112,10 +112,19 @@ void Run::make_array() {
   if (capacity_ != before) places_.clear();
   array_ = std::make_unique<Array>(
       kinds, *backend_,
-      ArrayOptions{.capacity = capacity_,
-                   .shares_batches = can_share_batches(),
-                   .profile = options_.profile});
+      ArrayOptions{.form = {.capacity = capacity_,
+                            .shares_batches = can_share_batches()},
+                   .profile = options_.profile,
+                   .observer = pass_observer()});
   compile_s_ = seconds_since(begin);
+}
+
+compile::PassObserver Run::pass_observer() {
+  if (!options_.logs_passes) return options_.observer;
+  return [this](const compile::PassResult& result) {
+    say(LogLevel::kDebug, pass_words(result));
+    if (options_.observer) options_.observer(result);
+  };
 }
 
 // Members that start at the same place of the same data and never wait see

@@ -6,6 +6,7 @@
 #include "braid/base/bytes.h"
 #include "braid/base/printable.h"
 #include "braid/base/process.h"
+#include "braid/base/rng.h"
 #include "fmt/format.h"
 
 namespace braid::train {
@@ -90,13 +91,14 @@ std::string field_words(const data::Dataset& data) {
   return "fields " + fields_text(data.fields(), true);
 }
 
-std::string model_words(const Job& job, Programs& programs) {
+std::string model_words(const Job& job, runtime::Executables& programs) {
   std::string limit = job.config().memory_limit
                           ? " of " + bytes_text(*job.config().memory_limit)
                           : "";
   return fmt::format("model  {} parameters · {}{} on {}",
                      grouped(num_parameters(programs.state())),
-                     bytes_text(programs.peak_bytes()), limit, job.device());
+                     bytes_text(programs.peak_bytes()), limit,
+                     device_text(job.device()));
 }
 
 std::string array_words(const Array& array, size_t num_jobs) {
@@ -136,7 +138,13 @@ std::string peak_words(runtime::Backend& backend) {
                      bytes_text(process_peak_bytes()));
 }
 
-std::string memory_words(const Programs& programs) {
+std::string pass_words(const compile::PassResult& result) {
+  return fmt::format("pass   {}: {} {:016x}, {:.1f} ms", result.spec.name,
+                     result.pass, stable_hash(result.text()),
+                     1e3 * result.seconds);
+}
+
+std::string memory_words(const runtime::Executables& programs) {
   int64_t values = 0;
   for (size_t i = 0; i < programs.size(); ++i) {
     values = std::max(values, programs.program(i).arena_bytes);

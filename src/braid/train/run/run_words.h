@@ -4,9 +4,9 @@
 #include <string>
 
 #include "braid/io/run/scalars.h"
+#include "braid/runtime/executables.h"
 #include "braid/train/array/array.h"
 #include "braid/train/job/job.h"
-#include "braid/train/programs.h"
 #include "braid/train/run/run_record.h"
 
 namespace braid::train {
@@ -26,7 +26,7 @@ std::vector<std::string> judge_words(const Job& job);
 std::string field_words(const data::Dataset& data);
 
 // "model  1,234 parameters · 3.91 MiB of 4.00 MiB on cpu"
-std::string model_words(const Job& job, Programs& programs);
+std::string model_words(const Job& job, runtime::Executables& programs);
 
 // "array  8 of 24 jobs at once, all on the same batches"
 std::string array_words(const Array& array, size_t num_jobs);
@@ -35,7 +35,11 @@ std::string array_words(const Array& array, size_t num_jobs);
 std::string plan_words(const plan::Plan& plan);
 
 // "memory 2.00 MiB for the values of a step, 1.91 MiB that stay"
-std::string memory_words(const Programs& programs);
+// "pass   step of 64 rows: layout 0123456789abcdef, 0.5 ms": equal hashes mean
+// equal results.
+std::string pass_words(const compile::PassResult& result);
+
+std::string memory_words(const runtime::Executables& programs);
 
 // "eval   step 300  loss 0.12  accuracy 0.97", and where averaged weights were
 // evaluated which these are, with the values of the others.

@@ -1,14 +1,14 @@
 #include "braid/train/run/threads.h"
 
 #include <algorithm>
-#include <thread>
 
+#include "braid/base/bytes.h"
 #include "braid/base/error.h"
 
 namespace braid::train {
 
 int thread_count(int64_t wanted, std::string_view where) {
-  int64_t cores = std::max(1u, std::thread::hardware_concurrency());
+  int64_t cores = machine_cores();
   int64_t most = std::max<int64_t>(64, 4 * cores);
   if (wanted > most) {
     fail_usage(

@@ -32,6 +32,14 @@ int device_count() {
   return count;
 }
 
+plan::DeviceInfo device_info(int index) {
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, index),
+             "cudaGetDeviceProperties");
+  return plan::cuda_device(index,
+                           static_cast<int64_t>(properties.totalGlobalMem));
+}
+
 // The same numbers every time, in full precision. For the whole process.
 void set_exact_math() {
   at::Context& context = at::globalContext();
@@ -71,13 +79,44 @@ class TrialMemory {
   void* data_ = nullptr;
 };
 
+// Events of one program, and which of them were issued in this pass.
+class CudaEvents : public EventSet {
+ public:
+  explicit CudaEvents(int32_t count)
+      : events_(static_cast<size_t>(count)),
+        is_recorded_(static_cast<size_t>(count), false) {}
+
+  void reset() { std::fill(is_recorded_.begin(), is_recorded_.end(), false); }
+
+  void record(int32_t event, const CudaStream& stream) {
+    if (event == kNone) return;
+    events_[static_cast<size_t>(event)].record(stream);
+    is_recorded_[static_cast<size_t>(event)] = true;
+  }
+
+  const CudaEvent& recorded(int32_t event) const {
+    if (!is_recorded_[static_cast<size_t>(event)]) {
+      fail_world("[device] event {} is awaited before it was issued", event);
+    }
+    return events_[static_cast<size_t>(event)];
+  }
+
+ private:
+  std::vector<CudaEvent> events_;
+  std::vector<bool> is_recorded_;
+};
+
+// Those that make_events() made.
+CudaEvents& events_of(EventSet& events) {
+  return static_cast<CudaEvents&>(events);
+}
+
 class CudaBackend : public Backend {
  public:
   CudaBackend(const KernelTable& cpu_kernels, ComputeStream compute,
               int64_t limit_bytes);
   ~CudaBackend() override;
 
-  std::string name() const override { return name_; }
   std::byte* allocate(int64_t bytes) override;
   void release(std::byte* data) override;
   std::byte* allocate_host(int64_t bytes) override;
@@ -88,13 +127,12 @@ class CudaBackend : public Backend {
   Run prepare_host(const Call& call) override;
   int64_t measure_workspace(const Graph& graph, const Node& node,
                             int threads) override;
-  void begin_pass(int32_t num_events) override;
-  void fetch(std::byte* device, const std::byte* host, int64_t bytes,
-             int32_t event, int32_t after) override;
-  void evict(std::byte* host, const std::byte* device, int64_t bytes,
-             int32_t event, int32_t after) override;
-  void host_run(const Run& run, int32_t event, int32_t after) override;
-  void wait(int32_t event) override;
+  std::unique_ptr<EventSet> make_events(int32_t count) override;
+  void begin_pass(EventSet& events) override;
+  void copy(plan::Stream stream, std::byte* to, const std::byte* from,
+            int64_t bytes, const Issue& issue) override;
+  void host_run(const Run& run, const Issue& issue) override;
+  void wait(EventSet& events, int32_t event) override;
   // Errors are kept for the next wait, write or read: destructors call this.
   void synchronize() override;
   Run capture(const Run& body) override;
@@ -106,20 +144,13 @@ class CudaBackend : public Backend {
   };
   const CudaStream& compute() const { return compute_.stream(); }
   void copy_now(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind);
-  void copy(const CudaStream& stream, void* to, const void* from, int64_t bytes,
-            cudaMemcpyKind kind, int32_t event, int32_t after);
-  void begin_on(const CudaStream& stream, int32_t after);
-  void end_on(const CudaStream& stream, int32_t event);
-  const CudaEvent& recorded(int32_t event) const;
+  void begin_on(const CudaStream& stream, const Issue& issue);
   void record_pass(CudaGraph& graph, const Run& body);
 
   const KernelTable& cpu_kernels_;
   ComputeStream compute_;
-  std::string name_;
   CudaStream h2d_, d2h_, updates_;
   CudaEvent issued_;  // recorded again and again: waits see the last record
-  std::vector<CudaEvent> events_;
-  std::vector<bool> recorded_;  // by event, in this pass
   HostErrors errors_;
   CudaGraph* recording_ = nullptr;
   KernelTable kernels_;
@@ -128,10 +159,9 @@ class CudaBackend : public Backend {
 
 CudaBackend::CudaBackend(const KernelTable& cpu_kernels, ComputeStream compute,
                          int64_t limit_bytes)
-    : Backend(fmt::format("cuda:{}", +compute.index()), limit_bytes),
+    : Backend(device_info(compute.index()), limit_bytes),
       cpu_kernels_(cpu_kernels),
       compute_(std::move(compute)),
-      name_(fmt::format("cuda:{}", +compute_.index())),
       kernels_(kernels_on(compute_.index(), this->compute().get())) {}
 
 CudaBackend::~CudaBackend() { CudaBackend::synchronize(); }
@@ -230,35 +260,29 @@ int64_t CudaBackend::measure_workspace(const Graph& graph, const Node& node,
   return measured_[signature] = bytes;
 }
 
-void CudaBackend::begin_pass(int32_t num_events) {
+std::unique_ptr<EventSet> CudaBackend::make_events(int32_t count) {
   Current current(*this);
-  auto count = static_cast<size_t>(num_events);
-  while (events_.size() < count) events_.emplace_back();
-  recorded_.assign(count, false);
+  return std::make_unique<CudaEvents>(count);
 }
 
-void CudaBackend::fetch(std::byte* device, const std::byte* host, int64_t bytes,
-                        int32_t event, int32_t after) {
-  copy(h2d_, device, host, bytes, cudaMemcpyHostToDevice, event, after);
-}
+void CudaBackend::begin_pass(EventSet& events) { events_of(events).reset(); }
 
-void CudaBackend::evict(std::byte* host, const std::byte* device, int64_t bytes,
-                        int32_t event, int32_t after) {
-  copy(d2h_, host, device, bytes, cudaMemcpyDeviceToHost, event, after);
-}
-
-void CudaBackend::copy(const CudaStream& stream, void* to, const void* from,
-                       int64_t bytes, cudaMemcpyKind kind, int32_t event,
-                       int32_t after) {
-  begin_on(stream, after);
+void CudaBackend::copy(plan::Stream stream, std::byte* to,
+                       const std::byte* from, int64_t bytes,
+                       const Issue& issue) {
+  bool comes_in = stream == plan::Stream::kHostToDevice;
+  const CudaStream& on = comes_in ? h2d_ : d2h_;
+  begin_on(on, issue);
   check_cuda(
-      cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream.get()),
+      cudaMemcpyAsync(
+          to, from, static_cast<size_t>(bytes),
+          comes_in ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, on.get()),
       "cudaMemcpyAsync");
-  end_on(stream, event);
+  events_of(issue.events).record(issue.event, on);
 }
 
-void CudaBackend::host_run(const Run& run, int32_t event, int32_t after) {
-  begin_on(updates_, after);
+void CudaBackend::host_run(const Run& run, const Issue& issue) {
+  begin_on(updates_, issue);
   if (recording_) {
     HostCall& kept = recording_->keep(run, errors_);
     check_cuda(cudaLaunchHostFunc(updates_.get(), HostCall::run_kept, &kept),
@@ -270,29 +294,19 @@ void CudaBackend::host_run(const Run& run, int32_t event, int32_t after) {
         "cudaLaunchHostFunc");
     once.release();
   }
-  end_on(updates_, event);
+  events_of(issue.events).record(issue.event, updates_);
 }
 
-void CudaBackend::begin_on(const CudaStream& stream, int32_t after) {
+void CudaBackend::begin_on(const CudaStream& stream, const Issue& issue) {
   issued_.record(compute());
   issued_.hold(stream);
-  if (after != kNone) recorded(after).hold(stream);
-}
-
-void CudaBackend::end_on(const CudaStream& stream, int32_t event) {
-  events_[static_cast<size_t>(event)].record(stream);
-  recorded_[static_cast<size_t>(event)] = true;
-}
-
-const CudaEvent& CudaBackend::recorded(int32_t event) const {
-  if (!recorded_[static_cast<size_t>(event)]) {
-    fail_world("[device] event {} is awaited before it was issued", event);
+  for (int32_t event : issue.waits) {
+    events_of(issue.events).recorded(event).hold(stream);
   }
-  return events_[static_cast<size_t>(event)];
 }
 
-void CudaBackend::wait(int32_t event) {
-  recorded(event).hold(compute());
+void CudaBackend::wait(EventSet& events, int32_t event) {
+  events_of(events).recorded(event).hold(compute());
   errors_.throw_if_any();
 }
 
@@ -338,14 +352,13 @@ void CudaBackend::record_pass(CudaGraph& graph, const Run& body) {
     fail_world(
         "[device] {} could not record the step: {}\n"
         "HINT: turn capture off",
-        name_, error.what());
+        name(), error.what());
   }
   recording_ = nullptr;
 }
 
 // Bytes left of the limit after what cuBLAS keeps.
 int64_t program_limit(const CudaOptions& options, int64_t blas_bytes) {
-  constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
   if (options.limit_bytes == kNoLimit) return kNoLimit;
   if (options.limit_bytes > blas_bytes) return options.limit_bytes - blas_bytes;
   fail_world(
@@ -356,7 +369,11 @@ int64_t program_limit(const CudaOptions& options, int64_t blas_bytes) {
 
 }  // namespace
 
-bool has_cuda() { return device_count() > 0; }
+std::vector<plan::DeviceInfo> cuda_devices() {
+  std::vector<plan::DeviceInfo> all;
+  for (int i = 0; i < device_count(); ++i) all.push_back(device_info(i));
+  return all;
+}
 
 KernelTable cuda_kernels(int index) {
   return kernels_on(static_cast<c10::DeviceIndex>(index), nullptr);

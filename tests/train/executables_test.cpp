@@ -1,5 +1,5 @@
 // Several programs on one state, on a device that mixes bits.
-#include "braid/train/programs.h"
+#include "braid/runtime/executables.h"
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,10 @@
 namespace braid::train {
 namespace {
 
+using compile::StepSpec;
 using passes::graph_of;
 using passes::table;
+using runtime::Executables;
 using Bits = std::map<std::string, std::vector<std::byte>>;
 
 const runtime::KernelTable& kernels() {
@@ -38,13 +40,13 @@ Graph normed(int64_t rows) {
       DType::kFloat32, {{"batch", static_cast<double>(rows)}});
 }
 
-ProgramSource learner(Graph graph, int64_t micro_batches = 1) {
+StepSpec learner(Graph graph, int64_t micro_batches = 1) {
   return {.forward = std::move(graph),
           .optimizer = passes::make_optimizer("adamw"),
           .micro_batches = micro_batches};
 }
 
-ProgramSource evaluator(const Graph& graph) {
+StepSpec evaluator(const Graph& graph) {
   return {.forward = passes::eval_form(table(), graph)};
 }
 
@@ -71,7 +73,7 @@ struct Result {
 };
 
 // Takes the programs in turns.
-Result run(Programs& programs, int64_t steps) {
+Result run(Executables& programs, int64_t steps) {
   Result result;
   programs.state().initialise(std::vector<int64_t>{5});
   for (int64_t step = 0; step < steps; ++step) {
@@ -113,19 +115,20 @@ Result run_apart(const std::vector<Graph>& graphs, int64_t steps) {
   return result;
 }
 
-TEST(Programs, TwoBatchSizesTrainOneState) {
+TEST(Executables, TwoBatchSizesTrainOneState) {
   for (auto* graph : {forward, normed}) {
     runtime::CpuBackend backend(kernels(), {});
-    Programs programs(table(), {learner(graph(4)), learner(graph(3))}, backend,
-                      {});
+    Executables programs(table(), {learner(graph(4)), learner(graph(3))},
+                         backend, {});
     EXPECT_TRUE(run(programs, 6) == run_apart({graph(4), graph(3)}, 6));
   }
 }
 
-TEST(Programs, EvaluationLeavesTheStateAlone) {
+TEST(Executables, EvaluationLeavesTheStateAlone) {
   runtime::CpuBackend backend(kernels(), {});
   Graph graph = normed(4);
-  Programs programs(table(), {learner(graph), evaluator(graph)}, backend, {});
+  Executables programs(table(), {learner(graph), evaluator(graph)}, backend,
+                       {});
   programs.state().initialise(std::vector<int64_t>{5});
   take_step(programs.executor(0), 0);
   Bits before = bits_of(programs.state());
@@ -137,11 +140,11 @@ TEST(Programs, EvaluationLeavesTheStateAlone) {
   EXPECT_TRUE(std::ranges::any_of(before, is_statistic));
 }
 
-TEST(Programs, TheyTakeTurnsInTheLargestArena) {
+TEST(Executables, TheyTakeTurnsInTheLargestArena) {
   runtime::CpuBackend backend(kernels(), {});
   Graph small = forward(2), large = forward(9);
-  Programs programs(table(), {learner(small), learner(large), evaluator(large)},
-                    backend, {});
+  Executables programs(
+      table(), {learner(small), learner(large), evaluator(large)}, backend, {});
   int64_t largest = 0;
   for (size_t i = 0; i < programs.size(); ++i) {
     largest = std::max(largest, programs.program(i).arena_bytes);
@@ -155,19 +158,19 @@ TEST(Programs, TheyTakeTurnsInTheLargestArena) {
 }
 
 // Programs of a job: full and short batches, both evaluated too.
-std::vector<ProgramSource> job_sources(Graph (*graph)(int64_t)) {
+std::vector<StepSpec> job_sources(Graph (*graph)(int64_t)) {
   return {learner(graph(8), 2), learner(graph(5)), evaluator(graph(8)),
           evaluator(graph(3))};
 }
 
 // The least limit, in steps of 2 %, that a plan is found for.
-int64_t least_limit(const std::vector<ProgramSource>& sources, int64_t peak) {
+int64_t least_limit(const std::vector<StepSpec>& sources, int64_t peak) {
   int64_t least = peak;
   for (int percent = 98; percent > 0; percent -= 2) {
     int64_t limit = peak * percent / 100;
     runtime::CpuBackend backend(kernels(), {.limit_bytes = limit});
     try {
-      Programs(table(), sources, backend, {});
+      Executables(table(), sources, backend, {});
     } catch (const std::runtime_error&) {
       break;
     }
@@ -176,15 +179,14 @@ int64_t least_limit(const std::vector<ProgramSource>& sources, int64_t peak) {
   return least;
 }
 
-void expect_same_in_less(const std::vector<ProgramSource>& sources,
-                         int64_t steps) {
+void expect_same_in_less(const std::vector<StepSpec>& sources, int64_t steps) {
   runtime::CpuBackend roomy(kernels(), {});
-  Programs unlimited(table(), sources, roomy, {});
+  Executables unlimited(table(), sources, roomy, {});
   Result expected = run(unlimited, steps);
   int64_t limit = least_limit(sources, unlimited.peak_bytes());
   ASSERT_LT(limit, unlimited.peak_bytes() * 9 / 10);
   runtime::CpuBackend tight(kernels(), {.limit_bytes = limit});
-  Programs limited(table(), sources, tight, {});
+  Executables limited(table(), sources, tight, {});
   EXPECT_TRUE(run(limited, steps) == expected);
   EXPECT_EQ(tight.account().peak_bytes(), limited.peak_bytes());
   EXPECT_LE(tight.account().peak_bytes(), limit);
@@ -192,28 +194,28 @@ void expect_same_in_less(const std::vector<ProgramSource>& sources,
   EXPECT_NE(limited.plan().segments, unlimited.plan().segments);
 }
 
-TEST(Programs, ALimitThatNeedsSpillingChangesNoBit) {
+TEST(Executables, ALimitThatNeedsSpillingChangesNoBit) {
   expect_same_in_less(job_sources(forward), 12);
   expect_same_in_less(job_sources(normed), 12);
 }
 
 // Every rung of the ladder, for all programs alike.
-TEST(Programs, EveryUniformPlanChangesNoBit) {
+TEST(Executables, EveryUniformPlanChangesNoBit) {
   auto sources = job_sources(normed);
   runtime::CpuBackend roomy(kernels(), {});
-  Programs unlimited(table(), sources, roomy, {});
+  Executables unlimited(table(), sources, roomy, {});
   Result expected = run(unlimited, 8);
-  size_t segments = segment_names(sources[0].forward).size();
+  size_t segments = compile::segment_names(sources[0].forward).size();
   for (auto activations :
        {plan::Activations::kRecompute, plan::Activations::kOffload}) {
     for (auto parameters :
          {plan::Parameters::kResident, plan::Parameters::kSpilled}) {
       for (auto update : {plan::Update::kDevice, plan::Update::kHost}) {
         runtime::CpuBackend backend(kernels(), {});
-        ProgramOptions options;
-        options.plan =
+        runtime::ExecutableOptions options;
+        options.plan.plan =
             plan::uniform(segments, {activations, parameters, update}, 1);
-        Programs programs(table(), sources, backend, options);
+        Executables programs(table(), sources, backend, options);
         EXPECT_TRUE(run(programs, 8) == expected)
             << static_cast<int>(activations) << static_cast<int>(parameters)
             << static_cast<int>(update);
@@ -223,10 +225,10 @@ TEST(Programs, EveryUniformPlanChangesNoBit) {
   }
 }
 
-TEST(Programs, ALimitThatNothingFitsIsReported) {
+TEST(Executables, ALimitThatNothingFitsIsReported) {
   runtime::CpuBackend tiny(kernels(), {.limit_bytes = 1000});
   try {
-    Programs(table(), job_sources(forward), tiny, {});
+    Executables(table(), job_sources(forward), tiny, {});
     FAIL() << "fits 1000 bytes";
   } catch (const std::runtime_error& error) {
     std::string report = error.what();
@@ -236,15 +238,15 @@ TEST(Programs, ALimitThatNothingFitsIsReported) {
   EXPECT_EQ(tiny.host_account().used_bytes(), 0);
 }
 
-TEST(Programs, ALimitIsMissedByWhatTheReportSays) {
+TEST(Executables, ALimitIsMissedByWhatTheReportSays) {
   auto sources = job_sources(forward);
   runtime::CpuBackend roomy(kernels(), {});
-  int64_t peak = Programs(table(), sources, roomy, {}).peak_bytes();
+  int64_t peak = Executables(table(), sources, roomy, {}).peak_bytes();
   runtime::CpuBackend tight(kernels(), {.limit_bytes = peak - 7});
-  ProgramOptions fixed;
-  fixed.fit_to_limit = false;
+  runtime::ExecutableOptions fixed;
+  fixed.plan.fit_to_limit = false;
   try {
-    Programs(table(), sources, tight, fixed);
+    Executables(table(), sources, tight, fixed);
     FAIL() << "fits";
   } catch (const std::runtime_error& error) {
     std::string report = error.what();
@@ -252,13 +254,13 @@ TEST(Programs, ALimitIsMissedByWhatTheReportSays) {
   }
 }
 
-TEST(Programs, TheyMustAgreeAboutSlots) {
+TEST(Executables, TheyMustAgreeAboutSlots) {
   runtime::CpuBackend backend(kernels(), {});
   Graph other = models::build_model(
       table(), "mlp(features=41,hidden=90,layers=3,classes=3)",
       DType::kFloat32);
   try {
-    Programs(table(), {learner(forward(4)), learner(other)}, backend, {});
+    Executables(table(), {learner(forward(4)), learner(other)}, backend, {});
     FAIL() << "took two models";
   } catch (const std::invalid_argument& error) {
     EXPECT_NE(
@@ -285,7 +287,7 @@ Graph layer(const std::map<std::string, ValueType>&) {
   )");
 }
 
-ProgramSource phase(const std::string& learns, const std::string& loss) {
+StepSpec phase(const std::string& learns, const std::string& loss) {
   PhaseNetworks networks;
   for (const char* name : {"f", "g"}) {
     networks[name] = {.names = {"x"}, .build = layer};
@@ -296,19 +298,19 @@ ProgramSource phase(const std::string& learns, const std::string& loss) {
     Slot& slot = graph.slot(static_cast<SlotId>(i));
     slot.trainable = slot.name.starts_with(learns + ".");
   }
-  ProgramSource source = learner(std::move(graph));
+  StepSpec source = learner(std::move(graph));
   source.optimizer.scope = learns;
   return source;
 }
 
-std::vector<ProgramSource> game() {
+std::vector<StepSpec> game() {
   return {phase("f", "mean(f(x)) - mean(f(detach(g(x))))"),
           phase("g", "-mean(f(g(x)))")};
 }
 
-TEST(Programs, PhasesShareTheirNetworks) {
+TEST(Executables, PhasesShareTheirNetworks) {
   runtime::CpuBackend backend(kernels(), {});
-  Programs programs(table(), game(), backend, {});
+  Executables programs(table(), game(), backend, {});
   programs.state().initialise(std::vector<int64_t>{5});
   Bits before = bits_of(programs.state());
   take_step(programs.executor(0), 0);
@@ -322,7 +324,9 @@ TEST(Programs, PhasesShareTheirNetworks) {
   EXPECT_TRUE(after.at("f.sum") != middle.at("f.sum"));
 }
 
-TEST(Programs, ALimitOverPhasesChangesNoBit) { expect_same_in_less(game(), 8); }
+TEST(Executables, ALimitOverPhasesChangesNoBit) {
+  expect_same_in_less(game(), 8);
+}
 
 }  // namespace
 }  // namespace braid::train

@@ -1,0 +1,233 @@
+#include "braid/compile/pipeline.h"
+
+#include <chrono>
+
+#include "braid/base/error.h"
+#include "braid/graph/text.h"
+#include "braid/graph/verify.h"
+#include "braid/passes/array/member_mask.h"
+#include "braid/passes/array/partial.h"
+#include "braid/passes/rewrite/chains.h"
+#include "braid/passes/rewrite/layout.h"
+#include "braid/passes/rewrite/pool_first.h"
+#include "braid/passes/rewrite/precision.h"
+#include "braid/passes/rewrite/segments.h"
+#include "braid/passes/rewrite/trainable.h"
+#include "braid/passes/step/accumulate.h"
+#include "braid/passes/step/guard_buffers.h"
+#include "braid/passes/step/loss_scale.h"
+#include "braid/plan/lowering_profile.h"
+
+namespace braid::compile {
+namespace {
+
+// What a step is built from: forward nodes and one number to minimise.
+void check_forward(const Graph& forward) {
+  for (const Node& node : forward.nodes()) {
+    if (node.phase == Phase::kForward) continue;
+    fail_usage(
+        "[model] node '{}' belongs to the {} part\n"
+        "HINT: give the forward graph alone; the rest of the step is made "
+        "from it",
+        node.op->name, phase_name(node.phase));
+  }
+  ValueId loss = forward.find_output("loss");
+  if (loss == kNone) {
+    fail_usage("[model] the graph has no output 'loss'");
+  }
+  const Shape& shape = forward.value(loss).type.shape;
+  if (num_elements(shape) != 1) {
+    fail_usage("[model] the loss must be one number, got shape {}",
+               shape_text(shape));
+  }
+}
+
+// A pass over the forward graph of each part. Nodes that it adds get their
+// segments when it is done.
+Pass forward_pass(std::string name, std::function<Graph(Draft&, Graph)> run,
+                  bool marks_segments = true) {
+  return {std::move(name), [=](Draft& draft) {
+            for (passes::StepGraph& part : draft.parts) {
+              part.graph = run(draft, std::move(part.graph));
+              if (marks_segments) {
+                draft.segments = passes::mark_segments(part.graph);
+              }
+            }
+          }};
+}
+
+Graph checked(const Draft& draft, Graph graph) {
+  check_forward(graph);
+  if (draft.spec.learns()) passes::check_trainable(graph);
+  return graph;
+}
+
+Graph guarded(const Draft& draft, const Graph& graph) {
+  const passes::Optimizer& optimizer = draft.spec.optimizer;
+  return passes::guard_buffers(graph, optimizer.hyper.at("skip_nonfinite"),
+                               optimizer.scope);
+}
+
+// Models that differ in some layers have their segments together.
+void join_members(Draft& draft) {
+  std::vector<Graph> members;
+  for (passes::StepGraph& part : draft.parts) {
+    members.push_back(std::move(part.graph));
+  }
+  Graph joined = passes::array_of(draft.ops, members,
+                                  array_options(draft.spec, draft.target));
+  draft.segments = passes::mark_segments(joined);
+  draft.parts.clear();
+  draft.parts.push_back({std::move(joined)});
+}
+
+void make_array(Draft& draft) {
+  Graph& graph = draft.step().graph;
+  graph =
+      passes::array(draft.ops, graph, array_options(draft.spec, draft.target));
+}
+
+void differentiate(Draft& draft) {
+  passes::Gradients gradients =
+      passes::differentiate(draft.ops, std::move(draft.step().graph));
+  draft.step().graph = std::move(gradients.graph);
+  draft.step().gradients = std::move(gradients.of_slot);
+}
+
+void accumulate(Draft& draft) {
+  passes::StepGraph& step = draft.step();
+  step = passes::accumulate(draft.ops,
+                            {std::move(step.graph), std::move(step.gradients)},
+                            draft.spec.micro_batches);
+}
+
+void add_optimizer(Draft& draft) {
+  draft.step() = passes::add_optimizer(draft.ops, std::move(draft.step()),
+                                       draft.spec.optimizer);
+}
+
+// Debug builds look at every graph that a pass makes.
+void check_parts([[maybe_unused]] const Draft& draft,
+                 [[maybe_unused]] const std::string& pass) {
+#ifndef NDEBUG
+  try {
+    for (const passes::StepGraph& part : draft.parts) verify(part.graph);
+  } catch (const std::exception& error) {
+    fail_defect("[compile] the pass '{}' left a wrong graph: {}", pass,
+                error.what());
+  }
+#endif
+}
+
+std::string text_of(const Draft& draft) {
+  std::string text;
+  for (const passes::StepGraph& part : draft.parts) {
+    text += print_graph(part.graph);
+  }
+  return text;
+}
+
+Draft draft_of(const OpTable& ops, const StepSpec& spec, const Target& target) {
+  Draft draft{ops, spec, target};
+  if (spec.members.empty()) {
+    draft.parts.push_back({spec.forward});
+    return draft;
+  }
+  if (static_cast<int64_t>(spec.members.size()) != spec.capacity) {
+    fail_usage("[programs] expected {} graphs of members, got {}",
+               spec.capacity, spec.members.size());
+  }
+  for (const Graph& member : spec.members) draft.parts.push_back({member});
+  return draft;
+}
+
+// Those before there is one graph.
+void add_forward_passes(const StepSpec& spec, std::vector<Pass>& passes) {
+  const passes::Optimizer& optimizer = spec.optimizer;
+  passes.push_back(forward_pass("forward", checked));
+  if (optimizer.skip_nonfinite) {
+    passes.push_back(forward_pass("guard", guarded));
+  }
+  if (optimizer.scales_loss) {
+    passes.push_back(forward_pass("loss_scale", [](Draft& d, Graph graph) {
+      return passes::scale_loss(std::move(graph), d.spec.optimizer);
+    }));
+  }
+  if (spec.masked && spec.capacity > 0 && spec.learns()) {
+    passes.push_back(forward_pass(
+        "mask",
+        [](Draft& d, const Graph& g) { return passes::mask_members(d.ops, g); },
+        false));
+  }
+  if (!spec.members.empty()) {
+    passes.push_back({"array", join_members});
+    return;
+  }
+  passes.push_back(forward_pass(
+      "pool_first",
+      [](Draft&, const Graph& graph) { return passes::pool_first(graph); },
+      false));
+  if (spec.capacity > 0) passes.push_back({"array", make_array});
+}
+
+}  // namespace
+
+std::vector<Pass> pipeline(const StepSpec& spec, const Target& target) {
+  std::vector<Pass> passes;
+  add_forward_passes(spec, passes);
+  passes.push_back({"precision", [](Draft& d) {
+                      d.step().graph = passes::lower_precision(
+                          d.ops, d.step().graph, {.compute = d.spec.precision});
+                    }});
+  if (spec.learns()) {
+    passes.push_back({"autodiff", differentiate});
+    passes.push_back({"accumulate", accumulate});
+    passes.push_back({"optimizer", add_optimizer});
+  }
+  passes.push_back(
+      {"layout", [](Draft& d) { d.step() = passes::layout(d.ops, d.step()); }});
+  if (target.device.has_fusion) {
+    passes.push_back({"chains", [](Draft& d) {
+                        d.step() = passes::chains(d.ops, d.step());
+                      }});
+  }
+  return passes;
+}
+
+const std::vector<std::string>& pass_names() {
+  static const std::vector<std::string> names{
+      "forward", "guard",     "loss_scale", "mask",       "pool_first",
+      "array",   "precision", "autodiff",   "accumulate", "optimizer",
+      "layout",  "chains",    kProgramPass};
+  return names;
+}
+
+BuiltStep build_step(const OpTable& ops, const StepSpec& spec,
+                     const Target& target, const PassObserver& observer) {
+  using Clock = std::chrono::steady_clock;
+  Draft draft = draft_of(ops, spec, target);
+  for (const Pass& pass : pipeline(spec, target)) {
+    Clock::time_point begin = Clock::now();
+    pass.run(draft);
+    std::chrono::duration<double> took = Clock::now() - begin;
+    check_parts(draft, pass.name);
+    if (!observer) continue;
+    observer({spec, pass.name, took.count(), [&] { return text_of(draft); }});
+  }
+  return {std::move(draft.step()), std::move(draft.segments)};
+}
+
+std::vector<std::string> segment_names(const Graph& forward) {
+  Graph copy = forward;
+  return passes::mark_segments(copy);
+}
+
+passes::ArrayOptions array_options(const StepSpec& spec, const Target& target) {
+  return {.members = spec.capacity,
+          .shared_inputs = spec.shared_inputs,
+          .seconds = plan::lowering_seconds(target.profile, target.device,
+                                            target.threads),
+          .lowering = target.lowering};
+}
+
+}  // namespace braid::compile

@@ -1,0 +1,44 @@
+// DeviceInfo: what a plan has to know about a device, as plain numbers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "braid/base/bytes.h"
+#include "braid/base/device.h"
+
+namespace braid::plan {
+
+// Speeds for arithmetic without a measured profile: only how choices compare
+// matters, and a profile corrects it.
+struct Rates {
+  double flops_per_s = 5e10;
+  double bytes_per_s = 1e10;      // of kernels
+  double link_bytes_per_s = 5e9;  // host <-> device
+  double call_s = 1e-6;           // to start a kernel
+  bool operator==(const Rates&) const = default;
+};
+
+// A way for bytes between two devices; the host is the first CPU device.
+struct Link {
+  DeviceId from, to;
+  double bytes_per_s = 0;
+};
+
+struct DeviceInfo {
+  DeviceId id = {};
+  int64_t bytes = kNoLimit;   // of its memory
+  int cores = 1;              // that compute for it; of CPU devices
+  int64_t alignment = 64;     // of every allocation, in bytes
+  bool has_fusion = true;     // kernels for fused pointwise nodes
+  bool has_lowerings = true;  // known speeds of ways to compute convolutions
+  Rates rates = {};
+  std::vector<Link> links = {};
+};
+
+// A CPU device of so many cores. `bytes` are those of the machine, less what
+// other programs and batches that wait need.
+DeviceInfo cpu_device(int cores, int index = 0);
+DeviceInfo cuda_device(int index, int64_t bytes);
+
+}  // namespace braid::plan

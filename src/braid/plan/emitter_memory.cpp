@@ -1,0 +1,146 @@
+#include <algorithm>
+
+#include "braid/plan/emitter.h"
+
+namespace braid::plan {
+
+void Emitter::allocate_slots() {
+  for (size_t i = 0; i < graph_.slots().size(); ++i) {
+    const Slot& slot = graph_.slots()[i];
+    const Decision& d = decision(analysis_.slot_owner[i]);
+    bool updated = gradients_.contains(static_cast<SlotId>(i));
+    bool host_update = d.update == Update::kHost;
+    SlotStorage where;
+    if (slot.role == Role::kParameter) {
+      bool spilled = d.parameters == Parameters::kSpilled;
+      where = {!spilled, spilled || (host_update && updated)};
+    } else if (slot.role == Role::kOptimizer) {
+      where = {!host_update, host_update};
+    }
+    program_.slots.push_back(where);
+    auto id = static_cast<SlotId>(i);
+    int64_t bytes = slot_bytes(slot);
+    if (where.device) {
+      device_slot_[id] = allocate(Space::kDeviceSlot, bytes, slot.name, id);
+    }
+    if (where.host) {
+      host_slot_[id] = allocate(Space::kHostSlot, bytes, slot.name, id);
+    }
+  }
+}
+
+int32_t Emitter::allocate(Space space, int64_t bytes, std::string path,
+                          SlotId slot) {
+  auto id = static_cast<int32_t>(program_.allocations.size());
+  program_.allocations.push_back({.space = space,
+                                  .bytes = bytes,
+                                  .slot = slot,
+                                  .path = std::move(path),
+                                  .begin = kNone,
+                                  .end = kNone});
+  return id;
+}
+
+void Emitter::allocate_buffers() {
+  arena_of_.assign(analysis_.buffers.all.size(), kNone);
+  for (size_t i = 0; i < analysis_.buffers.all.size(); ++i) {
+    const Buffer& buffer = analysis_.buffers.all[i];
+    auto id = static_cast<BufferId>(i);
+    if (buffer.slot != kNone) {
+      if (!is_spilled(buffer.slot)) continue;
+      for (NodeId user : buffer.users) {
+        const Node& node = graph_.node(user);
+        if (runs_on_host(node) ||
+            is_assigned_in_place(graph_, analysis_.buffers, node)) {
+          continue;
+        }
+        slot_allocation(buffer.slot, user);
+      }
+      continue;
+    }
+    std::string path = buffer.writers.empty()
+                           ? "(inputs)"
+                           : graph_.node(buffer.writers[0]).path;
+    arena_of_[i] = allocate(Space::kArena, buffer.bytes, path);
+    allocate_offloaded(id);
+  }
+}
+
+// The memory of a slot for a node: its storage, or where its stage fetches it.
+int32_t Emitter::slot_allocation(SlotId slot, NodeId node) {
+  if (!is_spilled(slot)) return device_slot_.at(slot);
+  auto key = std::make_pair(slot, analysis_.stage_of(node));
+  auto at = fetched_slot_.find(key);
+  if (at != fetched_slot_.end()) return at->second;
+  const Slot& what = graph_.slot(slot);
+  int32_t target = allocate(Space::kArena, slot_bytes(what), what.name);
+  fetched_slot_[key] = target;
+  fetches_[key.second].push_back(
+      {.source = host_slot_.at(slot), .target = target});
+  return target;
+}
+
+// Activations that leave the device between forward and backward.
+void Emitter::allocate_offloaded(BufferId id) {
+  const Buffer& buffer = analysis_.buffers.at(id);
+  if (buffer.is_input || buffer.is_output || buffer.writers.empty() ||
+      buffer.bytes == 0) {
+    return;
+  }
+  const Node& maker = graph_.node(buffer.writers[0]);
+  if (maker.phase != Phase::kForward ||
+      decision(maker.segment).activations != Activations::kOffload) {
+    return;
+  }
+  size_t last_forward = 0, first_backward = analysis_.stages.size();
+  for (NodeId user : buffer.users) {
+    size_t p = analysis_.stage_of(user);
+    if (analysis_.stages[p].phase == Phase::kForward) {
+      last_forward = std::max(last_forward, p);
+    } else {
+      first_backward = std::min(first_backward, p);
+    }
+  }
+  // Nothing is gained when it is needed again at once.
+  if (first_backward == analysis_.stages.size() ||
+      first_backward <= last_forward + 1) {
+    return;
+  }
+  int32_t host = allocate(Space::kHostArena, buffer.bytes, maker.path);
+  int32_t back = allocate(Space::kArena, buffer.bytes, maker.path);
+  host_copy_[id] = host;
+  second_[id] = back;
+  away_from_[id] = first_backward;
+  offloads_[last_forward].push_back(id);
+  fetches_[first_backward].push_back(
+      {.source = host, .target = back, .buffer = id});
+}
+
+int32_t Emitter::device_allocation(BufferId buffer, NodeId node) {
+  const Buffer& b = analysis_.buffers.at(buffer);
+  if (b.slot != kNone) return slot_allocation(b.slot, node);
+  auto away = away_from_.find(buffer);
+  if (away != away_from_.end() && analysis_.stage_of(node) >= away->second) {
+    return second_.at(buffer);
+  }
+  return arena_of_[static_cast<size_t>(buffer)];
+}
+
+// Where a host update finds an operand.
+int32_t Emitter::host_allocation(BufferId buffer, NodeId node) {
+  const Buffer& b = analysis_.buffers.at(buffer);
+  if (b.slot != kNone && host_slot_.contains(b.slot)) {
+    return host_slot_.at(b.slot);
+  }
+  return host_operand_.at(version(buffer, node)).allocation;
+}
+
+// A buffer as a node finds it: ops in place change what it holds.
+std::pair<BufferId, size_t> Emitter::version(BufferId buffer,
+                                             NodeId node) const {
+  const auto& writers = analysis_.buffers.at(buffer).writers;
+  auto before = std::lower_bound(writers.begin(), writers.end(), node);
+  return {buffer, static_cast<size_t>(before - writers.begin())};
+}
+
+}  // namespace braid::plan

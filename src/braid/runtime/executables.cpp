@@ -1,0 +1,40 @@
+#include "braid/runtime/executables.h"
+
+namespace braid::runtime {
+namespace {
+
+compile::ProgramSet compiled(const OpTable& ops,
+                             const std::vector<compile::StepSpec>& specs,
+                             Backend& backend,
+                             const ExecutableOptions& options) {
+  compile::Target target = target_of(ops, backend, options.threads);
+  target.profile = options.profile;
+  target.lowering = options.lowering;
+  return compile::compile_programs(ops, specs, target, options.plan,
+                                   options.observer);
+}
+
+}  // namespace
+
+compile::Target target_of(const OpTable& ops, Backend& backend, int threads) {
+  return {.device = backend.info(),
+          .threads = threads,
+          .limit_bytes = backend.account().room_bytes(),
+          .workspace = measured_workspace(ops, backend, threads)};
+}
+
+Executables::Executables(const OpTable& ops,
+                         const std::vector<compile::StepSpec>& specs,
+                         Backend& backend, const ExecutableOptions& options)
+    : set_(compiled(ops, specs, backend, options)),
+      state_(std::make_unique<State>(set_.slots, set_.places, backend)) {
+  auto arena =
+      std::make_shared<Arena>(backend, set_.arena_bytes, set_.host_arena_bytes);
+  for (const plan::Program& program : set_.programs) {
+    executors_.push_back(std::make_unique<Executor>(
+        ops, program, *state_, backend,
+        ExecutorOptions{options.threads, options.capture, arena}));
+  }
+}
+
+}  // namespace braid::runtime
