@@ -1,4 +1,4 @@
-"""What bench/arrays_cpu.py trains: models by name, with sizes that Braid and
+"""What benchmarks train: models by name, with sizes that Braid and
 the PyTorch twins of tests/models share."""
 
 import sys
@@ -52,4 +52,6 @@ WORKLOADS = {
     "mobilenet": Workload(
         "MobileNetV3-Large, width 0.5, on 32x32, batch 16", "mobilenet_v3_large", 16, 10,
         {"side": 32, "width": 0.5, "classes": 10}),
+    "resnet": Workload(
+        "ResNet-18 on 32x32, batch 8", "resnet18", 8, 10, {"side": 32, "classes": 10}),
 }

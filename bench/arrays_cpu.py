@@ -189,7 +189,8 @@ def measure_live(members):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
+    parser.add_argument("--workload", nargs="+", choices=WORKLOADS,
+                        default=["mlp", "lenet", "pointnet", "transformer", "mobilenet"])
     parser.add_argument("--members", nargs="+", type=int, default=[1, 4, 16, 64])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.2)

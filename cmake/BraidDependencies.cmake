@@ -11,3 +11,8 @@ endif()
 # Pictures are decoded where these are.
 find_package(PNG QUIET)
 find_package(JPEG QUIET)
+# Sums of files are made by it where it is; BRAID_ZLIB_DIR names its folder.
+if(BRAID_ZLIB_DIR)
+  set(ZLIB_ROOT "${BRAID_ZLIB_DIR}")
+endif()
+find_package(ZLIB QUIET)

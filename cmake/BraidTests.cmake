@@ -65,6 +65,17 @@ foreach(tool IN LISTS tools)
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
 endforeach()
 
+# tests/guest/*.cpp -> build/tests/libguest.so, which a test loads into Python. It
+# stays loaded: torch's tensors remember the allocator that they were made by.
+if(BRAID_TORCH)
+  file(GLOB guest_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/guest/*.cpp")
+  add_library(guest SHARED ${guest_sources})
+  target_link_libraries(guest PRIVATE braid_kernels braid_warnings)
+  target_link_options(guest PRIVATE -Wl,-z,nodelete)
+  set_target_properties(guest PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+endif()
+
 foreach(layer IN LISTS braid_layers)
   if(NOT layer STREQUAL "runtime")  # its tests run real kernels
     braid_add_tests(${layer} braid_${layer} RECURSIVE)

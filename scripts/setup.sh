@@ -9,7 +9,7 @@ source scripts/lib.sh
 packages=(
   g++ cmake ninja-build ccache make
   libgtest-dev libgmock-dev libcli11-dev libyaml-cpp-dev
-  nlohmann-json3-dev libfmt-dev libpng-dev libjpeg-dev
+  nlohmann-json3-dev libfmt-dev libpng-dev libjpeg-dev zlib1g-dev
   python3-venv
 )
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "braid/runtime/cpu_backend.h"
-#include "braid/runtime/kernels/aten/scratch.h"
+#include "braid/runtime/kernels/aten/torch_bytes.h"
 #include "braid/train/trainer.h"
 #include "passes/model_steps.h"
 #include "plan/random_plans.h"
@@ -234,6 +234,7 @@ TEST_P(PlansOnModels, ARefusedTrainerLeavesAnotherIntact) {
 
 // What kernels need beside their operands is planned too.
 TEST_P(PlansOnModels, KernelsTakeNoMemoryBesideThePlan) {
+  runtime::count_torch_cpu_bytes();
   for (auto activations :
        {plan::Activations::kKeep, plan::Activations::kRecompute}) {
     TrainerOptions made = options();

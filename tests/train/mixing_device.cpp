@@ -12,6 +12,12 @@ namespace braid::runtime {
 
 // There is no libtorch here to tell.
 void set_call_threads(int) {}
+class LibtorchFlags {};
+CallSettings::CallSettings() : outer_(nullptr), threads_(1) {}
+CallSettings::~CallSettings() = default;
+struct ShortWaits::Team {};
+ShortWaits::ShortWaits() = default;
+ShortWaits::~ShortWaits() = default;
 
 namespace {
 

@@ -59,6 +59,9 @@ class Backend {
   virtual int64_t measure_workspace(const Graph& graph, const Node& node,
                                     int threads) = 0;
 
+  // Called before each call that several threads of the host share.
+  virtual void before_threads() {}
+
   // Streams. Each program has events of its own, so that several may have
   // passes under way at once; a pass begins with all of its events open. Errors
   // of other threads are thrown by the next wait of that pass.

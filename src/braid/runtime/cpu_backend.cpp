@@ -96,6 +96,7 @@ int64_t CpuBackend::measure_workspace(const Graph& graph, const Node& node,
     call.outputs.push_back(
         trial({slot.dtype, shape}, contiguous_strides(shape), 0));
   }
+  CallSettings settings;
   set_call_threads(threads);
   prepare(call)();
   return measured_[signature] = workspace.needed_bytes;

@@ -7,6 +7,7 @@
 
 #include "braid/runtime/backend.h"
 #include "braid/runtime/stream.h"
+#include "braid/runtime/waits.h"
 
 namespace braid::runtime {
 
@@ -34,6 +35,7 @@ class CpuBackend : public Backend {
   Run prepare_host(const Call& call) override { return prepare(call); }
   int64_t measure_workspace(const Graph& graph, const Node& node,
                             int threads) override;
+  void before_threads() override { waits_.look(); }
   std::unique_ptr<EventSet> make_events(int32_t count) override;
   void begin_pass(EventSet& events) override;
   void copy(plan::Stream stream, std::byte* to, const std::byte* from,
@@ -47,6 +49,7 @@ class CpuBackend : public Backend {
   const KernelTable& kernels_;
   CpuOptions options_;
   std::map<std::string, int64_t> measured_;  // workspace by signature
+  Waits waits_;
   WorkStream h2d_, d2h_, updates_;
 };
 

@@ -229,6 +229,7 @@ void Executor::run_unit() {
 
 // The loop: what the Simulator walks through with a clock.
 void Executor::play(int32_t begin, int32_t end) {
+  CallSettings settings;
   present_threads_ = 0;  // others may have set them meanwhile
   for (int32_t at = begin; at < end; ++at) {
     play_instruction(program_.instructions[static_cast<size_t>(at)]);
@@ -259,6 +260,7 @@ void Executor::run_on_host(int32_t number, const Issue& issue) {
   if (tap_) call_taps(number);
   backend_.host_run(
       [&call] {
+        CallSettings for_update;
         set_call_threads(call.threads);
         call.run();
       },
@@ -270,6 +272,7 @@ void Executor::run_call(int32_t number) {
   if (call.threads != present_threads_) {
     set_call_threads(present_threads_ = call.threads);
   }
+  if (call.threads > 1) backend_.before_threads();
   if (tap_) call_taps(number);
   if (!seconds_) return call.run();
   auto start = std::chrono::steady_clock::now();

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,49 @@ class KernelTable {
 // Every kernel for CPU tensors.
 KernelTable cpu_kernels();
 
-// Threads that one call may use, from here on, in this thread.
+// Threads that one call may use, from here on, in this thread alone.
 void set_call_threads(int threads);
 int call_threads();
+
+class LibtorchFlags;
+
+// While one lives, calls in this thread compute the same whatever the process
+// has set in libtorch: number of threads, precision, determinism, modes. Then
+// all is set as before. A guard around passes; they may nest.
+class CallSettings {
+ public:
+  CallSettings();
+  ~CallSettings();
+  CallSettings(const CallSettings&) = delete;
+  CallSettings& operator=(const CallSettings&) = delete;
+
+  // Kernels of libtorch, or of its BLAS alone, call this first: the switches
+  // are set with the first of them, and not at all in passes that have none.
+  static void before_libtorch(bool on_cuda);
+  static void before_blas();
+
+ private:
+  friend void set_call_threads(int threads);
+
+  CallSettings* outer_;
+  int threads_;
+  int mkl_threads_ = 0;
+  bool is_mkl_set_ = false;
+  bool may_mkl_choose_ = false;
+  std::unique_ptr<LibtorchFlags> flags_;
+};
+
+// While one lives, threads that wait for others in a loop give up their cores
+// at once, in all of the process: good where others want them, slower where
+// nobody does.
+class ShortWaits {
+ public:
+  ShortWaits();
+  ~ShortWaits();
+
+ private:
+  struct Team;
+  std::unique_ptr<Team> team_;
+};
 
 }  // namespace braid::runtime

@@ -1,7 +1,6 @@
 #include "braid/runtime/kernels/aten/bind.h"
 
-#include <ATen/Parallel.h>
-#include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <memory>
 
@@ -43,6 +42,16 @@ bool shares_storage(const at::Tensor& a, const at::Tensor& b) {
   return begin_a < begin_b + b.storage().nbytes() &&
          begin_b < begin_a + a.storage().nbytes();
 }
+
+// Whatever modes of libtorch this thread is in, kernels run below autograd and
+// with the keys of a thread in none.
+class BelowAutograd {
+ private:
+  c10::impl::ForceDispatchKeyGuard keys_{
+      c10::default_included_set,
+      c10::default_excluded_set |
+          c10::autograd_dispatch_keyset_with_ADInplaceOrView};
+};
 
 }  // namespace
 
@@ -95,13 +104,15 @@ Kernel landing_kernel(at::Device device, std::vector<size_t> landings,
     for (const Tensor& t : call.outputs) bound->out.push_back(bind(t, device));
     if (!device.is_cpu()) {
       return [bound, body] {
-        at::AutoDispatchBelowADInplaceOrView below_autograd;
+        CallSettings::before_libtorch(true);
+        BelowAutograd below_autograd;
         body(*bound);
       };
     }
     return [bound, body, workspace = call.workspace,
-            places = free_outputs(call, landings)] {
-      at::AutoDispatchBelowADInplaceOrView below_autograd;
+            places = free_outputs(call, landings), use = ScratchUse()] {
+      CallSettings::before_libtorch(false);
+      BelowAutograd below_autograd;
       ScratchScope scope(*workspace, places);
       body(*bound);
     };
@@ -157,12 +168,6 @@ void add_aten_kernels(KernelTable& table, at::Device device) {
   add_aten_rnn(table, device);
   add_aten_foreign(table, device);
   add_aten_optimizer(table, device);
-}
-
-int call_threads() { return at::get_num_threads(); }
-
-void set_call_threads(int threads) {
-  if (at::get_num_threads() != threads) at::set_num_threads(threads);
 }
 
 }  // namespace braid::runtime

@@ -2,9 +2,9 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
-#include <c10/core/impl/alloc_cpu.h>
 
 #include <atomic>
+#include <limits>
 #include <mutex>
 
 #include "braid/base/bytes.h"
@@ -12,9 +12,6 @@
 
 namespace braid::runtime {
 namespace {
-
-std::atomic<int64_t> system_bytes{0};
-std::atomic<int64_t> system_peak{0};
 
 // Blocks are served upwards from the start of the workspace; a block that is
 // the last one when it is freed gives its room back.
@@ -27,99 +24,126 @@ struct Scratch {
 
 thread_local Scratch scratch;
 
-// Every block but a landing has a header in front: what it is and how long.
+// In front of every block of a workspace.
 struct Header {
-  enum class Kind : int64_t { kSystem = 0x5157, kScratch = 0x5C2A };
-  Kind kind;
-  int64_t size;  // system: bytes; scratch: where the block ends
+  int64_t end;  // of the block, from the start of the workspace
 };
 constexpr int64_t kHeader = plan::kAlignment;
 
-Header& header_of(void* data) {
-  return *reinterpret_cast<Header*>(static_cast<std::byte*>(data) - kHeader);
+void free_landing(void*) {}
+
+void free_scratch(void* data) {
+  auto* block = static_cast<std::byte*>(data) - kHeader;
+  if (scratch.workspace &&
+      reinterpret_cast<Header*>(block)->end == scratch.used) {
+    scratch.used = block - scratch.workspace->data;
+  }
 }
 
-bool is_landing(void* data) {
-  if (!scratch.landings) return false;
+bool is_landing(const void* data) {
   for (const Tensor& landing : *scratch.landings) {
     if (landing.data == data) return true;
   }
   return false;
 }
 
-// libtorch wants one function that frees any block.
-void free_block(void* data) {
-  if (!data || is_landing(data)) return;
-  Header& header = header_of(data);
-  auto* block = reinterpret_cast<std::byte*>(&header);
-  if (header.kind == Header::Kind::kSystem) {
-    system_bytes -= header.size;
-    c10::free_cpu(block);
-  } else if (scratch.workspace && header.size == scratch.used) {
-    scratch.used = block - scratch.workspace->data;
-  }
-}
-
-void* take_system(int64_t bytes) {
-  auto* block = static_cast<std::byte*>(
-      c10::alloc_cpu(static_cast<size_t>(bytes + kHeader)));
-  *reinterpret_cast<Header*>(block) = {Header::Kind::kSystem, bytes};
-  int64_t now = system_bytes += bytes;
-  int64_t seen = system_peak.load();
-  while (now > seen && !system_peak.compare_exchange_weak(seen, now)) {
-  }
-  return block + kHeader;
-}
-
-void* take_scratch(int64_t bytes) {
-  for (size_t i = 0; i < scratch.landings->size(); ++i) {
-    const Tensor& landing = (*scratch.landings)[i];
-    if (!(scratch.taken >> i & 1) && landing.bytes() == bytes) {
-      scratch.taken |= 1u << i;
-      return landing.data;
-    }
-  }
-  int64_t begin = scratch.used;
-  int64_t end = begin + kHeader + align_up(bytes, plan::kAlignment);
-  Workspace& w = *scratch.workspace;
-  w.needed_bytes = std::max(w.needed_bytes, end);
-  if (!w.data || end > w.bytes) {
-    // A trial call has no memory, but must count as if blocks were stacked.
-    if (!w.data) scratch.used = end;
-    return take_system(bytes);
-  }
-  scratch.used = end;
-  *reinterpret_cast<Header*>(w.data + begin) = {Header::Kind::kScratch, end};
-  return w.data + begin + kHeader;
+bool is_scratch(const void* data) {
+  const Workspace& w = *scratch.workspace;
+  return w.data && data >= w.data && data < w.data + w.bytes;
 }
 
 class ScratchAllocator : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t size) override {
-    auto bytes = static_cast<int64_t>(size);
-    void* data = nullptr;
-    if (bytes > 0) {
-      data = scratch.workspace ? take_scratch(bytes) : take_system(bytes);
-    }
-    return {data, data, free_block, c10::kCPU};
+    if (!scratch.workspace || size == 0) return behind().allocate(size);
+    return take(static_cast<int64_t>(size));
   }
-  c10::DeleterFnPtr raw_deleter() const override { return free_block; }
+  // oneDNN frees through this, with nothing but the address.
+  c10::DeleterFnPtr raw_deleter() const override {
+    return scratch.workspace ? free_raw : behind().raw_deleter();
+  }
+  bool is_simple_data_ptr(const c10::DataPtr& data) const override {
+    return behind().is_simple_data_ptr(data);
+  }
   void copy_data(void* to, const void* from, size_t count) const override {
-    default_copy_data(to, from, count);
+    behind().copy_data(to, from, count);
   }
+
+  void enter() {
+    std::lock_guard lock(mutex_);
+    if (uses_++ > 0 || is_placed_) return;
+    behind_ = c10::GetCPUAllocator();
+    // Nobody tells what priority the other one has; ours must be no less.
+    while (c10::GetCPUAllocator() != this && priority_ < kMostPriority) {
+      c10::SetCPUAllocator(this, priority_++);
+    }
+    is_placed_ = c10::GetCPUAllocator() == this;
+  }
+
+  // One that was put in front of ours meanwhile hands on to it: then ours
+  // stays.
+  void leave() {
+    std::lock_guard lock(mutex_);
+    if (--uses_ > 0 || c10::GetCPUAllocator() != this) return;
+    c10::SetCPUAllocator(behind_, --priority_);
+    is_placed_ = false;
+  }
+
+ private:
+  static constexpr uint8_t kMostPriority = std::numeric_limits<uint8_t>::max();
+
+  static void free_raw(void* data);
+
+  c10::Allocator& behind() const { return *behind_.load(); }
+
+  c10::DataPtr take(int64_t bytes) {
+    for (size_t i = 0; i < scratch.landings->size(); ++i) {
+      const Tensor& landing = (*scratch.landings)[i];
+      if (!(scratch.taken >> i & 1) && landing.bytes() == bytes) {
+        scratch.taken |= 1u << i;
+        return {landing.data, landing.data, free_landing, c10::kCPU};
+      }
+    }
+    int64_t begin = scratch.used;
+    int64_t end = begin + kHeader + align_up(bytes, plan::kAlignment);
+    Workspace& w = *scratch.workspace;
+    w.needed_bytes = std::max(w.needed_bytes, end);
+    if (!w.data || end > w.bytes) {
+      // A trial call has no memory, but must count as if blocks were stacked.
+      if (!w.data) scratch.used = end;
+      return behind().allocate(static_cast<size_t>(bytes));
+    }
+    scratch.used = end;
+    reinterpret_cast<Header*>(w.data + begin)->end = end;
+    void* data = w.data + begin + kHeader;
+    return {data, data, free_scratch, c10::kCPU};
+  }
+
+  std::mutex mutex_;
+  int64_t uses_ = 0;
+  uint8_t priority_ = 0;  // the least that was not tried yet
+  bool is_placed_ = false;
+  std::atomic<c10::Allocator*> behind_{nullptr};
 };
+
+// libtorch's tensors remember the allocator that they were made by, so it
+// stays when it is not in place, until the process ends.
+ScratchAllocator& allocator() {
+  static auto* const made = new ScratchAllocator;
+  return *made;
+}
+
+void ScratchAllocator::free_raw(void* data) {
+  if (scratch.workspace && is_scratch(data)) return free_scratch(data);
+  if (scratch.workspace && is_landing(data)) return;
+  allocator().behind().raw_deallocate(data);
+}
 
 }  // namespace
 
-void install_scratch_allocator() {
-  static ScratchAllocator allocator;
-  static std::once_flag once;
-  std::call_once(once, [] { c10::SetCPUAllocator(&allocator, 100); });
-}
+ScratchUse::ScratchUse() { allocator().enter(); }
 
-int64_t torch_cpu_bytes() { return system_bytes; }
-int64_t torch_cpu_peak_bytes() { return system_peak; }
-void reset_torch_cpu_peak() { system_peak = system_bytes.load(); }
+ScratchUse::~ScratchUse() { allocator().leave(); }
 
 ScratchScope::ScratchScope(Workspace& workspace,
                            const std::vector<Tensor>& landings) {

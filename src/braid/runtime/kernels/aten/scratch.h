@@ -1,6 +1,10 @@
 // Scratch: while a kernel runs, libtorch's CPU allocations on this thread are
 // served from the call's planned workspace, and an allocation of the size of
 // a planned output lands in that output, so that results need no copy.
+//
+// For this Braid's allocator stands in front of libtorch's. What is asked for
+// outside of a kernel it hands on: that memory is the other allocator's own,
+// whoever frees it and whenever.
 #pragma once
 
 #include <vector>
@@ -9,17 +13,18 @@
 
 namespace braid::runtime {
 
-// Makes libtorch's CPU allocator the scratch-aware, counting one. Once per
-// process; further calls do nothing.
-void install_scratch_allocator();
+// Keeps Braid's allocator in place: the first puts it in front of the one
+// that libtorch has then, the last takes it away again. Thread-safe.
+class ScratchUse {
+ public:
+  ScratchUse();
+  ~ScratchUse();
+  ScratchUse(const ScratchUse&) : ScratchUse() {}
+  ScratchUse& operator=(const ScratchUse&) { return *this; }
+};
 
-// Bytes that libtorch took from the system on the CPU, outside any workspace:
-// now, and at most since the last reset.
-int64_t torch_cpu_bytes();
-int64_t torch_cpu_peak_bytes();
-void reset_torch_cpu_peak();
-
-// Serves this thread's allocations from `workspace` until destroyed.
+// Serves this thread's allocations from `workspace` until destroyed. There
+// must be a ScratchUse, or nothing comes of it.
 class ScratchScope {
  public:
   ScratchScope(Workspace& workspace, const std::vector<Tensor>& landings);

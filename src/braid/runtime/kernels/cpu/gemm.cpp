@@ -55,12 +55,14 @@ bool make_matrix(const Tensor& t, size_t row_dim, Matrix& m) {
 void gemm(char ta, char tb, int m, int n, int k, const float* a, int lda,
           const float* b, int ldb, float beta, float* c, int ldc) {
   float one = 1;
+  CallSettings::before_blas();
   sgemm_(&ta, &tb, &m, &n, &k, &one, a, &lda, b, &ldb, &beta, c, &ldc);
 }
 
 void gemm(char ta, char tb, int m, int n, int k, const double* a, int lda,
           const double* b, int ldb, double beta, double* c, int ldc) {
   double one = 1;
+  CallSettings::before_blas();
   dgemm_(&ta, &tb, &m, &n, &k, &one, a, &lda, b, &ldb, &beta, c, &ldc);
 }
 

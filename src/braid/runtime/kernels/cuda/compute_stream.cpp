@@ -25,10 +25,8 @@ void drop(at::cuda::WorkspaceMapWithMutex& workspaces, cudaStream_t stream) {
 
 ComputeStream::ComputeStream(c10::DeviceIndex index)
     : index_(index), id_(next_id()) {
-  int64_t before = torch_cuda_bytes();
   Current current(*this);
-  ready_thread();
-  blas_bytes_ = torch_cuda_bytes() - before;
+  blas_bytes_ = torch_cuda_bytes([this] { ready_thread(); });
 }
 
 ComputeStream::~ComputeStream() {

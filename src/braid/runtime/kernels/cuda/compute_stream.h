@@ -11,7 +11,7 @@ namespace braid::runtime {
 
 class ComputeStream {
  public:
-  // The device must be the current one.
+  // The device must be the current one, and there must be a CudaScratchUse.
   explicit ComputeStream(c10::DeviceIndex index);
   ~ComputeStream();
   ComputeStream(ComputeStream&& other) = default;

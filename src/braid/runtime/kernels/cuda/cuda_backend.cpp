@@ -40,15 +40,6 @@ plan::DeviceInfo device_info(int index) {
                            static_cast<int64_t>(properties.totalGlobalMem));
 }
 
-// The same numbers every time, in full precision. For the whole process.
-void set_exact_math() {
-  at::Context& context = at::globalContext();
-  context.setAllowTF32CuBLAS(false);
-  context.setAllowTF32CuDNN(false);
-  context.setDeterministicCuDNN(true);
-  context.setBenchmarkCuDNN(false);
-}
-
 KernelTable kernels_on(c10::DeviceIndex index, cudaStream_t stream) {
   KernelTable table;
   add_aten_kernels(table, at::Device(at::kCUDA, index));
@@ -113,7 +104,8 @@ CudaEvents& events_of(EventSet& events) {
 
 class CudaBackend : public Backend {
  public:
-  CudaBackend(const KernelTable& cpu_kernels, ComputeStream compute,
+  CudaBackend(const KernelTable& cpu_kernels,
+              std::unique_ptr<CudaScratchUse> scratch, ComputeStream compute,
               int64_t limit_bytes);
   ~CudaBackend() override;
 
@@ -148,6 +140,7 @@ class CudaBackend : public Backend {
   void record_pass(CudaGraph& graph, const Run& body);
 
   const KernelTable& cpu_kernels_;
+  std::unique_ptr<CudaScratchUse> scratch_;
   ComputeStream compute_;
   CudaStream h2d_, d2h_, updates_;
   CudaEvent issued_;  // recorded again and again: waits see the last record
@@ -157,10 +150,12 @@ class CudaBackend : public Backend {
   std::map<std::string, int64_t> measured_;  // workspace by signature
 };
 
-CudaBackend::CudaBackend(const KernelTable& cpu_kernels, ComputeStream compute,
-                         int64_t limit_bytes)
+CudaBackend::CudaBackend(const KernelTable& cpu_kernels,
+                         std::unique_ptr<CudaScratchUse> scratch,
+                         ComputeStream compute, int64_t limit_bytes)
     : Backend(device_info(compute.index()), limit_bytes),
       cpu_kernels_(cpu_kernels),
+      scratch_(std::move(scratch)),
       compute_(std::move(compute)),
       kernels_(kernels_on(compute_.index(), this->compute().get())) {}
 
@@ -253,10 +248,11 @@ int64_t CudaBackend::measure_workspace(const Graph& graph, const Node& node,
     call.outputs.push_back(
         trial({slot.dtype, shape}, contiguous_strides(shape), 0));
   }
+  CallSettings settings;
+  set_call_threads(threads);
   compute_.ready_thread();
   int64_t bytes = measure_scratch(kernels_.prepare(call), node.op->name);
   check_cuda(cudaStreamSynchronize(compute().get()), "a trial call");
-  empty_torch_cuda_cache();
   return measured_[signature] = bytes;
 }
 
@@ -388,14 +384,14 @@ std::unique_ptr<Backend> make_cuda_backend(const KernelTable& cpu_kernels,
         "HINT: use the device cpu{}",
         options.index, count, count > 0 ? " or --device cuda:0" : "");
   }
-  install_cuda_scratch();
   at::globalContext().lazyInitDevice(at::kCUDA);
-  set_exact_math();
+  auto scratch = std::make_unique<CudaScratchUse>();
   auto index = static_cast<c10::DeviceIndex>(options.index);
   c10::cuda::CUDAGuard device(index);
   ComputeStream compute(index);
   int64_t limit = program_limit(options, compute.blas_bytes());
-  return std::make_unique<CudaBackend>(cpu_kernels, std::move(compute), limit);
+  return std::make_unique<CudaBackend>(cpu_kernels, std::move(scratch),
+                                       std::move(compute), limit);
 }
 
 }  // namespace braid::runtime

@@ -1,27 +1,20 @@
 #include "braid/runtime/kernels/cuda/cuda_scratch.h"
 
-#include <c10/cuda/CUDACachingAllocator.h>
-#include <torch/csrc/cuda/CUDAPluggableAllocator.h>
-
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
 #include "braid/plan/program.h"
+#include "braid/runtime/kernels/cuda/forwarding_allocator.h"
 
 namespace braid::runtime {
 namespace {
 
-namespace pluggable = torch::cuda::CUDAPluggableAllocator;
-using c10::cuda::CUDACachingAllocator::CUDAAllocator;
+namespace caching = c10::cuda::CUDACachingAllocator;
 
 // Libraries want more than a plan's alignment.
 constexpr int64_t kBlockAlignment = 256;
-
-CUDAAllocator* native = nullptr;  // libtorch's own, set once
-std::atomic<int64_t> native_bytes{0};
 
 // Blocks are stacked upwards from the start of the workspace; room comes back
 // when everything above a block is freed too.
@@ -33,23 +26,13 @@ struct Block {
 
 struct Scratch {
   Workspace* workspace = nullptr;
-  bool is_trial = false;  // counted alone; the memory is libtorch's
+  bool is_trial = false;  // counted alone; blocks have memory of their own
   std::vector<Block> blocks = {};
   int64_t used = 0;
 };
 
 thread_local Scratch scratch;
-
-void* take_native(size_t bytes, cudaStream_t stream) {
-  void* data = native->raw_alloc_with_stream(bytes, stream);
-  native_bytes += static_cast<int64_t>(bytes);
-  return data;
-}
-
-void free_native(void* data, size_t bytes) {
-  native->raw_delete(data);
-  native_bytes -= static_cast<int64_t>(bytes);
-}
+thread_local int64_t* handed_on = nullptr;  // bytes, where they are counted
 
 // Bytes in front of the first block. A trial counts the most it can be.
 int64_t lead_in() {
@@ -59,39 +42,121 @@ int64_t lead_in() {
   return align_up(address, kBlockAlignment) - address;
 }
 
-void* take_scratch(size_t bytes, cudaStream_t stream) {
-  Workspace& w = *scratch.workspace;
-  int64_t begin = scratch.used;
-  int64_t end = begin + align_up(static_cast<int64_t>(bytes), kBlockAlignment);
-  w.needed_bytes = std::max(w.needed_bytes, end);
-  if (!scratch.is_trial && end > w.bytes) {
-    fail_world("a block of {} bytes passes the planned {} bytes of scratch",
-               bytes, w.bytes);
-  }
-  void* data = scratch.is_trial ? take_native(bytes, stream) : w.data + begin;
-  scratch.blocks.push_back({data, end, true});
-  scratch.used = end;
-  return data;
-}
-
-void* take(size_t bytes, int, cudaStream_t stream) {
-  if (bytes == 0) return nullptr;
-  return scratch.workspace ? take_scratch(bytes, stream)
-                           : take_native(bytes, stream);
-}
-
-void release(void* data, size_t bytes, int, cudaStream_t) {
+// False when it is no block of this thread's scratch.
+bool forget(void* data) {
   std::vector<Block>& blocks = scratch.blocks;
   auto at = std::find_if(blocks.rbegin(), blocks.rend(), [&](const Block& b) {
     return b.live && b.data == data;
   });
-  bool planned = at != blocks.rend() && !scratch.is_trial;
-  if (!planned) free_native(data, bytes);
-  if (at == blocks.rend()) return;
+  if (at == blocks.rend()) return false;
   at->live = false;
   while (!blocks.empty() && !blocks.back().live) blocks.pop_back();
   scratch.used = blocks.empty() ? lead_in() : blocks.back().end;
+  return true;
 }
+
+// A block that is not known here outlived its kernel, which was an error then.
+void free_planned(void* data) { forget(data); }
+
+void free_trial(void* data) {
+  forget(data);
+  cudaFree(data);
+}
+
+// Not from libtorch's cache, which would keep it.
+void* take_trial(size_t bytes) {
+  void* data = nullptr;
+  cudaError_t result = cudaMalloc(&data, bytes);
+  if (result == cudaSuccess) return data;
+  cudaGetLastError();
+  fail_world("cudaMalloc of {} bytes for a trial call: {}", bytes,
+             cudaGetErrorString(result));
+}
+
+class ScratchAllocator : public ForwardingAllocator {
+ public:
+  c10::DataPtr allocate(size_t bytes) override {
+    if (bytes > 0 && scratch.workspace) return take_tensor(bytes);
+    count(bytes);
+    return behind().allocate(bytes);
+  }
+  c10::DeleterFnPtr raw_deleter() const override {
+    return scratch.workspace ? free_raw : behind().raw_deleter();
+  }
+  void* raw_alloc(size_t bytes) override {
+    if (bytes > 0 && scratch.workspace) return take(bytes);
+    count(bytes);
+    return behind().raw_alloc(bytes);
+  }
+  void* raw_alloc_with_stream(size_t bytes, cudaStream_t stream) override {
+    if (bytes > 0 && scratch.workspace) return take(bytes);
+    count(bytes);
+    return behind().raw_alloc_with_stream(bytes, stream);
+  }
+  void raw_delete(void* data) override {
+    if (!forget(data)) return behind().raw_delete(data);
+    if (scratch.is_trial) cudaFree(data);
+  }
+
+  void enter() {
+    std::lock_guard lock(mutex_);
+    if (uses_++ > 0 || is_placed_) return;
+    set_behind(*caching::get());
+    caching::allocator.store(this);
+    is_placed_ = true;
+  }
+
+  // One that was put in front of ours meanwhile may hand on to it: then ours
+  // stays.
+  void leave() {
+    std::lock_guard lock(mutex_);
+    if (--uses_ > 0 || caching::get() != this) return;
+    caching::allocator.store(&behind());
+    is_placed_ = false;
+  }
+
+ private:
+  static void free_raw(void* data);
+
+  static void count(size_t bytes) {
+    if (handed_on) *handed_on += static_cast<int64_t>(bytes);
+  }
+
+  c10::DataPtr take_tensor(size_t bytes) {
+    c10::Device device(c10::kCUDA, c10::cuda::current_device());
+    void* data = take(bytes);
+    return {data, data, scratch.is_trial ? free_trial : free_planned, device};
+  }
+
+  void* take(size_t bytes) {
+    Workspace& w = *scratch.workspace;
+    int64_t begin = scratch.used;
+    int64_t end =
+        begin + align_up(static_cast<int64_t>(bytes), kBlockAlignment);
+    w.needed_bytes = std::max(w.needed_bytes, end);
+    if (!scratch.is_trial && end > w.bytes) {
+      fail_world("a block of {} bytes passes the planned {} bytes of scratch",
+                 bytes, w.bytes);
+    }
+    void* data = scratch.is_trial ? take_trial(bytes) : w.data + begin;
+    scratch.blocks.push_back({data, end, true});
+    scratch.used = end;
+    return data;
+  }
+
+  std::mutex mutex_;
+  int64_t uses_ = 0;
+  bool is_placed_ = false;
+};
+
+// libtorch's tensors remember the allocator that they were made by, so it
+// stays when it is not in place, until the process ends.
+ScratchAllocator& allocator() {
+  static auto* const made = new ScratchAllocator;
+  return *made;
+}
+
+void ScratchAllocator::free_raw(void* data) { allocator().raw_delete(data); }
 
 class Scope {
  public:
@@ -116,31 +181,21 @@ void run_in_scope(const Run& kernel, const std::string& op) {
   fail_world("[kernels] op '{}' kept scratch memory after it ran", op);
 }
 
-void install() {
-  native = c10::cuda::CUDACachingAllocator::get();
-  if (native->initialized()) {
-    fail_world(
-        "[device] libtorch's CUDA allocator is already in use in this "
-        "process\n"
-        "HINT: make the device before the first CUDA tensor");
-  }
-  auto front =
-      std::make_shared<pluggable::CUDAPluggableAllocator>(take, release);
-  front->set_init_fn([](int device_count) { native->init(device_count); });
-  front->set_reset_fn([] { native->emptyCache(); });
-  pluggable::changeCurrentAllocator(front);
-}
-
 }  // namespace
 
-void install_cuda_scratch() {
-  static std::once_flag once;
-  std::call_once(once, install);
+CudaScratchUse::CudaScratchUse() { allocator().enter(); }
+
+CudaScratchUse::~CudaScratchUse() { allocator().leave(); }
+
+int64_t torch_cuda_bytes(const std::function<void()>& body) {
+  struct Count {
+    Count() { handed_on = &bytes; }
+    ~Count() { handed_on = nullptr; }
+    int64_t bytes = 0;
+  } count;
+  body();
+  return count.bytes;
 }
-
-int64_t torch_cuda_bytes() { return native_bytes; }
-
-void empty_torch_cuda_cache() { native->emptyCache(); }
 
 void run_in_scratch(Workspace& workspace, const Run& kernel,
                     const std::string& op) {

@@ -3,32 +3,40 @@
 // is what was planned, and a recorded graph finds its scratch at the same
 // addresses again.
 //
-// Outside a kernel allocations go to libtorch's own caching allocator.
+// For this Braid's allocator stands in front of libtorch's, in use or not.
+// What is asked for outside of a kernel it hands on: that memory is the other
+// allocator's own, whoever frees it and whenever.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "braid/runtime/kernels/kernel.h"
 
 namespace braid::runtime {
 
-// Puts the workspaces in front of libtorch's CUDA allocator. Once per process;
-// further calls do nothing. Throws when that allocator is in use already.
-void install_cuda_scratch();
+// Keeps Braid's allocator in place: the first puts it in front of the one
+// that libtorch has then, the last takes it away again. Thread-safe.
+class CudaScratchUse {
+ public:
+  CudaScratchUse();
+  ~CudaScratchUse();
+  CudaScratchUse(const CudaScratchUse&) = delete;
+  CudaScratchUse& operator=(const CudaScratchUse&) = delete;
+};
 
-// Bytes that libtorch holds on CUDA devices outside any workspace.
-int64_t torch_cuda_bytes();
+// The rest needs a CudaScratchUse.
 
-// Gives what libtorch caches back to the device. Blocking.
-void empty_torch_cuda_cache();
+// Bytes that this thread takes from libtorch while `body` runs.
+int64_t torch_cuda_bytes(const std::function<void()>& body);
 
 // Runs `kernel` with its scratch in `workspace`; one that takes more than was
 // planned is an error. `op` names the culprit.
 void run_in_scratch(Workspace& workspace, const Run& kernel,
                     const std::string& op);
 
-// Bytes of scratch that `kernel` takes, found by running it on libtorch's own
-// memory.
+// Bytes of scratch that `kernel` takes, found by running it on memory that is
+// the device's again afterwards. Blocking.
 int64_t measure_scratch(const Run& kernel, const std::string& op);
 
 }  // namespace braid::runtime
