@@ -70,6 +70,30 @@ TEST_F(RunTest, TheSameJobEndsInTheSameBits) {
   EXPECT_FALSE(bits_of(a) == bits_of(c));
 }
 
+// Two runs of different jobs, step by step in turns on one device, are what
+// each is alone.
+TEST_F(RunTest, TakesTurnsWithOthersOnOneDevice) {
+  Job one(machine(), small("epochs: 2"));
+  Job two(machine(), config("model: mlp(hidden=5)\nsteps: 11\n"
+                            "optimizer: {kind: sgd, lr: 0.1}"));
+  train::Run a(one, {}), b(two, {});
+  a.run();
+  b.run();
+  auto device = machine().open({DeviceKind::kCpu, 1}, {});
+  train::Run c(one, {.device = device.get()}), d(two, {.device = device.get()});
+  int64_t ticks = 0;
+  for (bool goes_on = true; goes_on; ++ticks) {
+    bool first = c.tick(), second = d.tick();
+    goes_on = first || second;
+  }
+  EXPECT_EQ(ticks, 12);
+  EXPECT_FALSE(c.tick());
+  EXPECT_EQ(c.ending(), Ending::kDone);
+  EXPECT_TRUE(bits_of(c) == bits_of(a));
+  EXPECT_TRUE(bits_of(d) == bits_of(b));
+  EXPECT_EQ(d.evaluation(), b.evaluation());
+}
+
 TEST_F(RunTest, StopsWhenAsked) {
   Job job(machine(), small("epochs: 20"));
   Recorder seen;

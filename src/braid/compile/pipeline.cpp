@@ -44,7 +44,8 @@ void check_forward(const Graph& forward) {
 
 // A pass over the forward graph of each part. Nodes that it adds get their
 // segments when it is done.
-Pass forward_pass(std::string name, std::function<Graph(Draft&, Graph)> run,
+Pass forward_pass(std::string name,
+                  const std::function<Graph(Draft&, Graph)>& run,
                   bool marks_segments = true) {
   return {std::move(name), [=](Draft& draft) {
             for (passes::StepGraph& part : draft.parts) {

@@ -85,7 +85,7 @@ Ints all_dims(Var x, Ints dims, const char* where) {
   return dims;
 }
 
-std::vector<Var> apply_along(std::string op, std::vector<Var> inputs,
+std::vector<Var> apply_along(const std::string& op, std::vector<Var> inputs,
                              int64_t dim, Attrs attrs) {
   attrs.set("dim", normalize_dim(dim, inputs.at(0).rank(), op.c_str()));
   bool scalars = true;
@@ -93,7 +93,7 @@ std::vector<Var> apply_along(std::string op, std::vector<Var> inputs,
     scalars = scalars && x.rank() == 0;
     if (x.rank() == 0) x = reshape(x, {1});
   }
-  std::vector<Var> outputs = apply_all(std::move(op), inputs, std::move(attrs));
+  std::vector<Var> outputs = apply_all(op, inputs, std::move(attrs));
   for (Var& y : outputs) {
     if (scalars && y.numel() == 1) y = reshape(y, {});
   }

@@ -35,7 +35,7 @@ Ints all_dims(Var x, Ints dims, const char* where);
 
 // Applies an op along `dim` of input 0, which may count from the end. Scalars
 // are treated as one entry.
-std::vector<Var> apply_along(std::string op, std::vector<Var> inputs,
+std::vector<Var> apply_along(const std::string& op, std::vector<Var> inputs,
                              int64_t dim, Attrs attrs = {});
 
 // A number of elements as a number.

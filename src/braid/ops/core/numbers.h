@@ -20,8 +20,8 @@ inline Attr number_attr(Var x, const Number& number) {
 }
 
 // An op on x and the attribute `value`.
-inline Var apply_number(std::string op, Var x, const Number& value) {
-  return apply(std::move(op), {x}, {{"value", number_attr(x, value)}});
+inline Var apply_number(const std::string& op, Var x, const Number& value) {
+  return apply(op, {x}, {{"value", number_attr(x, value)}});
 }
 
 }  // namespace braid

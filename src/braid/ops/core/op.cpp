@@ -95,7 +95,7 @@ std::vector<ValueType> OpTable::infer(const Graph& graph,
     return types;
   } catch (const std::logic_error& error) {
     // Attributes and shapes do not know whose they are.
-    if (std::string_view(error.what()).starts_with("[" + op.name)) throw;
+    if (parts_of(error).where.starts_with(op.name)) throw;
     view.fail("{}", error.what());
   }
 }

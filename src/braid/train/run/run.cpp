@@ -20,37 +20,48 @@ std::string loss_text(double loss) {
 }  // namespace
 
 Ending Run::run() {
-  for (MemberRun* member : with_state(MemberState::kTraining)) member->start();
-  try {
-    return train();
-  } catch (const std::exception& error) {
-    if (reads_data_) save_before_failure();
-    note_failure(error);
-    throw;
+  while (tick()) {
   }
+  return ending_;
 }
 
-Ending Run::train() {
-  Ending ending = Ending::kDone;
-  while (!with_state(MemberState::kTraining).empty()) {
-    if (options_.stop && options_.stop()) {
-      ending = Ending::kInterrupted;
-      break;
+bool Run::tick() {
+  if (has_ended_) return false;
+  Members training = with_state(MemberState::kTraining);
+  if (!has_begun_) {
+    for (MemberRun* member : training) member->start();
+    has_begun_ = true;
+  }
+  try {
+    bool is_interrupted = !training.empty() && options_.stop && options_.stop();
+    if (training.empty() || is_interrupted) {
+      end(is_interrupted);
+      return false;
     }
     step();
     note_listener();
     save(look_after());
     retire();
     enter_waiting();
+    return true;
+  } catch (const std::exception& error) {
+    has_ended_ = true;
+    if (reads_data_) save_before_failure();
+    note_failure(error);
+    throw;
   }
+}
+
+void Run::end(bool is_interrupted) {
+  has_ended_ = true;
   if (!is_alone_ && options_.listener) options_.listener->on_array(*report_);
   save(with_state(MemberState::kTraining));
   say(LogLevel::kDebug, peak_words(*backend_));
   finish();
-  if (is_alone_ && members_[0]->state == MemberState::kStoppedEarly) {
-    return Ending::kStoppedEarly;
-  }
-  return ending;
+  bool is_early = is_alone_ && members_[0]->state == MemberState::kStoppedEarly;
+  ending_ = is_early         ? Ending::kStoppedEarly
+            : is_interrupted ? Ending::kInterrupted
+                             : Ending::kDone;
 }
 
 void Run::finish() {

@@ -21,7 +21,8 @@ struct RunOptions {
   int64_t capacity = 0;  // of several jobs: how many train at once; 0: all
   std::function<bool()> stop = {};  // asked after every step
   Listener* listener = nullptr;
-  std::filesystem::path trace = {};  // a file for Perfetto; empty: none
+  runtime::Backend* device = nullptr;  // borrowed; null: opens the jobs' own
+  std::filesystem::path trace = {};    // a file for Perfetto; empty: none
   // Of several jobs: the report that the listener gets, with a row for each of
   // them and maybe for others; borrowed. Null: one of its own.
   ArrayReport* report = nullptr;
@@ -64,6 +65,13 @@ class Run {
   // go on.
   Ending run();
 
+  // The same a step at a time, so that others may have the device and the
+  // thread in between: one step of all jobs that train, and what is due after
+  // it. False: all have ended, and everything is written. After it threw, the
+  // run is over.
+  bool tick();
+  Ending ending() const { return ending_; }  // once tick() was false
+
   // Whether there is nothing left to do: the folders hold the end of all runs.
   // Then run() leaves everything as it is.
   bool is_finished() const;
@@ -90,7 +98,7 @@ class Run {
   using Members = std::vector<MemberRun*>;
 
   void open();
-  Ending train();
+  void end(bool is_interrupted);
   void note_failure(const std::exception& error);
   void save_before_failure();
   void note_listener();
@@ -146,7 +154,8 @@ class Run {
   bool is_alone_ = true;
   std::vector<std::unique_ptr<MemberRun>> members_;
   std::unique_ptr<io::Trace> trace_;
-  std::unique_ptr<runtime::Backend> backend_;
+  std::unique_ptr<runtime::Backend> own_backend_;
+  runtime::Backend* backend_ = nullptr;  // that, or one that is given
   std::unique_ptr<Array> array_;
   std::optional<io::DirectoryLock> lock_;              // of an array's folder
   std::unique_ptr<io::CheckpointWriter> checkpoints_;  // of an array
@@ -164,6 +173,8 @@ class Run {
   MemberRun::DataSums data_sums_;
   ArrayReport own_report_;
   ArrayReport* report_ = nullptr;
+  bool has_begun_ = false, has_ended_ = false;
+  Ending ending_ = Ending::kDone;
   bool reads_data_ = false;  // what fails now leaves whole steps behind
   bool is_listener_noted_ = false;
   double full_steps_s_ = 0;  // of steps with all members

@@ -75,7 +75,8 @@ void Run::open() {
   if (!options_.trace.empty()) {
     trace_ = std::make_unique<io::Trace>(options_.trace);
   }
-  backend_ = job.open_device();
+  if (!options_.device) own_backend_ = job.open_device();
+  backend_ = options_.device ? options_.device : own_backend_.get();
   double open_s = 0;
   for (const auto& member : members_) open_s += member->job().open_s();
   say(LogLevel::kDebug,
