@@ -251,6 +251,10 @@ TEST(Executables, ALimitIsMissedByWhatTheReportSays) {
   } catch (const std::runtime_error& error) {
     std::string report = error.what();
     EXPECT_NE(report.find(": 7 bytes short"), std::string::npos) << report;
+    std::string sums = fmt::format("needs {} bytes", peak);
+    EXPECT_NE(report.find(sums), std::string::npos) << report;
+    sums = fmt::format("the limit is {} bytes", peak - 7);
+    EXPECT_NE(report.find(sums), std::string::npos) << report;
   }
 }
 

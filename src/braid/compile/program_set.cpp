@@ -111,7 +111,7 @@ std::string limit_report(const ProgramSet& set, int64_t limit_bytes) {
       set.programs, {},
       [](const plan::Program& program) { return program.peak_bytes(); });
   int64_t others = set.peak_bytes - largest->peak_bytes();
-  return plan::limit_report(*largest, limit_bytes - others);
+  return plan::limit_report(*largest, limit_bytes, others);
 }
 
 class SetCompiler {

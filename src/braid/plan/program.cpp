@@ -86,15 +86,17 @@ std::vector<LayerBytes> bytes_by_layer(const Program& program) {
   return rows;
 }
 
-std::string limit_report(const Program& program, int64_t limit_bytes) {
-  int64_t peak = program.peak_bytes();
+std::string limit_report(const Program& program, int64_t limit_bytes,
+                         int64_t other_bytes) {
+  int64_t peak = program.peak_bytes() + other_bytes;
   std::string text = fmt::format(
       "[memory] the plan needs {} bytes ({}), the limit is {} bytes ({}): "
       "{} bytes short\n"
       "  slots {} bytes, arena of the step {} bytes; alive at the fullest "
       "moment, by layer:\n",
       peak, bytes_text(peak), limit_bytes, bytes_text(limit_bytes),
-      peak - limit_bytes, program.device_slot_bytes(), program.arena_bytes);
+      peak - limit_bytes, program.device_slot_bytes() + other_bytes,
+      program.arena_bytes);
   for (const LayerBytes& row : bytes_by_layer(program)) {
     text += fmt::format("  {:>14}  {}\n", row.bytes, row.path);
   }

@@ -198,6 +198,8 @@ std::vector<int64_t> live_bytes(const Program& program);
 void measure_units(Program& program);
 
 // The report for a limit that cannot be kept: planned, by layer, missing.
-std::string limit_report(const Program& program, int64_t limit_bytes);
+// `other_bytes` are those of slots that only other programs of the set have.
+std::string limit_report(const Program& program, int64_t limit_bytes,
+                         int64_t other_bytes = 0);
 
 }  // namespace braid::plan

@@ -1,6 +1,7 @@
 #include "braid/cli/verbs/run_checkpoint.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "braid/base/error.h"
 #include "braid/cli/output.h"

@@ -70,7 +70,7 @@ void CheckpointWriter::publish(const Publication& p,
     files.push_back({there, {}, from.file(here)});
   }
   remove_litter(p.root);
-  save_checkpoint(p.root, p.step, files, p.meta);
+  save_checkpoint(p.root, p.step, files, *p.meta);
   keep(p.root, p.keep, p.best, p.step);
 }
 

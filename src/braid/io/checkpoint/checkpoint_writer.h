@@ -7,7 +7,8 @@
 #include <filesystem>
 #include <future>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ struct Publication {
   std::filesystem::path root;
   int64_t step = 0;
   std::map<std::string, std::string> files = {};  // name there -> name here
-  nlohmann::json meta;
+  std::shared_ptr<const nlohmann::json> meta = {};
   int64_t keep = 1;  // as those of the writer
   std::vector<int64_t> best = {};
 };

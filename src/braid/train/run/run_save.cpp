@@ -69,7 +69,8 @@ std::string Run::file_prefix(const MemberRun& member) const {
 io::Publication Run::publication_of(MemberRun& member) const {
   io::Publication publication{.root = checkpoints_path(member.out()),
                               .step = member.record().step,
-                              .meta = record_json(member.record()),
+                              .meta = std::make_shared<const nlohmann::json>(
+                                  record_json(member.record())),
                               .keep = member.job().config().checkpoint.keep,
                               .best = member.best_steps()};
   for (const std::string& name :

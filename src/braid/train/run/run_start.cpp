@@ -349,7 +349,7 @@ void Run::read_array_record(const io::CheckpointDir& checkpoint) {
     for (const auto& [there, here] : p.files) {
       files.push_back({there, {}, checkpoint.file(here)});
     }
-    io::save_checkpoint(p.root, p.step, files, p.meta);
+    io::save_checkpoint(p.root, p.step, files, *p.meta);
   }
 }
 
