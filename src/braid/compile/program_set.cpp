@@ -160,7 +160,7 @@ class SetCompiler {
       return plan.segments.size() == segments ? plan : plan::keep_all(segments);
     });
     if (fits(set)) return set;
-    throw std::runtime_error(limit_report(set, target_.limit_bytes));
+    fail_world("{}", limit_report(set, target_.limit_bytes));
   }
 
   ProgramSet smaller_and_smaller() const {
@@ -175,7 +175,7 @@ class SetCompiler {
       least = set.peak_bytes;
       report = limit_report(set, target_.limit_bytes);
     }
-    throw std::runtime_error(report);
+    fail_world("{}", report);
   }
 
   const OpTable& ops_;

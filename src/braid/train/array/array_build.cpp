@@ -2,13 +2,10 @@
 // hold when a member enters.
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "braid/base/error.h"
-#include "braid/graph/signature.h"
 #include "braid/passes/names.h"
 #include "braid/train/array/array.h"
-#include "braid/train/job/job_signature.h"
 #include "braid/train/job/model_state.h"
 
 namespace braid::train {

@@ -27,7 +27,7 @@ class Estimator {
   int64_t bytes(const ArraySize& size) {
     Estimate& estimate = at(size);
     if (!estimate.is_exact && estimate.bytes <= limit_) {
-      estimate.bytes = compile(size, target_).peak_bytes;
+      estimate.bytes = compile(specs_of(size), target_).peak_bytes;
       estimate.is_exact = true;
     }
     return estimate.bytes;
@@ -45,8 +45,9 @@ class Estimator {
     if (found != known_.end()) return found->second;
     compile::Target without_scratch = target_;
     without_scratch.workspace = {};
-    compile::ProgramSet set = compile(size, without_scratch);
-    Estimate made{seconds(size, set), set.peak_bytes};
+    ArraySpecs specs = specs_of(size);
+    compile::ProgramSet set = compile(specs, without_scratch);
+    Estimate made{seconds(specs, set), set.peak_bytes};
     return known_.emplace(size, made).first->second;
   }
 
@@ -56,16 +57,16 @@ class Estimator {
   }
 
   // Everything is kept on the device.
-  compile::ProgramSet compile(const ArraySize& size,
+  compile::ProgramSet compile(const ArraySpecs& specs,
                               const compile::Target& target) const {
-    return compile::compile_programs(ops_, specs_of(size).all, target,
+    return compile::compile_programs(ops_, specs.all, target,
                                      {.fit_to_limit = false});
   }
 
   // Of one full step: all phases, as often as they run.
-  double seconds(const ArraySize& size, const compile::ProgramSet& set) const {
+  double seconds(const ArraySpecs& specs,
+                 const compile::ProgramSet& set) const {
     plan::Durations durations = plan::durations_at(ops_, target_.device.rates);
-    ArraySpecs specs = specs_of(size);
     double sum = 0;
     for (size_t i = 0; i < job_.model().phases().size(); ++i) {
       size_t at = specs.steps.at({i, job_.batch_rows()});
