@@ -205,9 +205,12 @@ def test_a_signal_stops_after_a_step_and_the_run_goes_on(tmp_path, references, n
 def test_a_second_signal_ends_at_once(tmp_path):
     """Even one of the other kind; the evaluation that runs is not waited for."""
     big = {"eval": {"data": TEST | {"size": 16, "count": 10**7}, "every": 1}}
-    job = write_job(tmp_path / "job.yaml", "averages", **big)
+    job = write_job(tmp_path / "job.yaml", "averages", log_every=1, **big)
+    metrics = tmp_path / "out" / "metrics.jsonl"
     process = start("train", job, "--out", tmp_path / "out")
-    while not (tmp_path / "out" / "metrics.jsonl").exists():
+    # The first row tells that the step is done, after which it evaluates.
+    while not metrics.exists() or not metrics.read_text():
+        assert process.poll() is None, process.communicate()[0]
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     with pytest.raises(subprocess.TimeoutExpired):
