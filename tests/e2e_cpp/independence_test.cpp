@@ -34,7 +34,7 @@ passes::Optimizer optimizer_of(const std::string& kind) {
 }
 
 // Five members that differ in everything that may differ.
-std::vector<Member> members_of(const Job& job) {
+std::vector<Member> members_of(const SoloJob& job) {
   std::vector<Member> all;
   bool drops = job.model.find("dropout") != std::string::npos;
   for (int64_t m = 0; m < 5; ++m) {
@@ -74,14 +74,14 @@ using Case = std::tuple<std::string, std::string, DType>;
 
 class Independence : public testing::TestWithParam<Case> {
  protected:
-  Job job() const {
+  SoloJob job() const {
     auto [model, kind, dtype] = GetParam();
     return {.model = model, .dtype = dtype, .optimizer = optimizer_of(kind)};
   }
 };
 
 TEST_P(Independence, MembersEndAsTheirSoloRuns) {
-  Job made = job();
+  SoloJob made = job();
   bool exact = made.dtype == DType::kFloat64;
   std::vector<Member> members = members_of(made);
   std::vector<MemberResult> alone;
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Independence,
 
 class ArrayOfFive : public testing::TestWithParam<std::string> {
  protected:
-  Job job(const std::string& kind = "adamw") const {
+  SoloJob job(const std::string& kind = "adamw") const {
     return {.model = GetParam(), .optimizer = optimizer_of(kind)};
   }
   std::vector<std::string> data_inputs() const {
@@ -134,7 +134,7 @@ class ArrayOfFive : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(ArrayOfFive, MembersThatShareAMinibatchEndAsAlone) {
-  Job shared = job();
+  SoloJob shared = job();
   shared.shared_inputs = data_inputs();
   std::vector<Member> members = members_of(shared);
   for (Member& m : members) m.data_seed = 50;
@@ -146,7 +146,7 @@ TEST_P(ArrayOfFive, MembersThatShareAMinibatchEndAsAlone) {
 }
 
 TEST_P(ArrayOfFive, ThePlaceInTheArrayDoesNotMatter) {
-  Job made = job("sgd");
+  SoloJob made = job("sgd");
   std::vector<Member> members = members_of(made), moved;
   const size_t order[] = {3, 0, 4, 1, 2};
   for (size_t m : order) moved.push_back(members[m]);
@@ -172,13 +172,13 @@ void break_member(Trainer& trainer, double value) {
 
 TEST_P(ArrayOfFive, AMemberThatBecomesNanLeavesTheOthersBitwise) {
   for (bool share : {false, true}) {
-    Job healthy = job();
+    SoloJob healthy = job();
     if (share) healthy.shared_inputs = data_inputs();
     std::vector<Member> members = members_of(healthy);
     std::vector<MemberResult> expected =
         workshop().train_array(healthy, members);
     for (double value : {double{NAN}, double{INFINITY}, 1e300}) {
-      Job broken = healthy;
+      SoloJob broken = healthy;
       broken.prepare = [value](Trainer& t) { break_member(t, value); };
       std::vector<MemberResult> got = workshop().train_array(broken, members);
       EXPECT_FALSE(std::isfinite(got[1].losses.back())) << value;
@@ -198,7 +198,7 @@ bool belongs_to_update(const Slot& slot) {
 
 TEST_P(ArrayOfFive, ASkippedMemberStaysAsItIs) {
   for (const char* kind : {"sgd", "adamw"}) {
-    Job made = job(kind);
+    SoloJob made = job(kind);
     passes::set_option(made.optimizer, "skip_nonfinite", 1);
     std::vector<Member> members = members_of(made);
     std::vector<MemberResult> healthy = workshop().train_array(made, members);
@@ -230,7 +230,7 @@ TEST_P(ArrayOfFive, ASkippedMemberStaysAsItIs) {
 // Norms below, around and above what gradients have.
 TEST_P(ArrayOfFive, ClippingPerMemberEqualsSoloClipping) {
   for (const char* kind : {"sgd", "adamw"}) {
-    Job made = job(kind);
+    SoloJob made = job(kind);
     std::vector<Member> members = members_of(made);
     MemberResult unclipped = workshop().train_alone(made, members[0]);
     passes::set_option(made.optimizer, "clip_norm", 1);

@@ -82,7 +82,7 @@ inline double error_of(const Numbers& a, const Numbers& b,
 }
 
 // What members have in common.
-struct Job {
+struct SoloJob {
   std::string model;
   DType dtype = DType::kFloat64;
   passes::Optimizer optimizer = {};
@@ -101,20 +101,21 @@ class Workshop {
       : ops_(ops), kernels_(kernels) {}
 
   // Alone means one model without a member axis.
-  MemberResult train_alone(const Job& job, const Member& member) const {
+  MemberResult train_alone(const SoloJob& job, const Member& member) const {
     return train(job, {member}, false)[0];
   }
   std::vector<MemberResult> train_array(
-      const Job& job, const std::vector<Member>& members) const {
+      const SoloJob& job, const std::vector<Member>& members) const {
     return train(job, members, true);
   }
 
   // Largest change of each tensor when inputs and weights move by 8 ulp.
-  std::map<std::string, double> responses(const Job& job, const Member& member,
+  std::map<std::string, double> responses(const SoloJob& job,
+                                          const Member& member,
                                           const MemberResult& alone) const {
     std::map<std::string, double> most;
     for (uint64_t seed : {1, 2, 3}) {
-      Job nudged = job;
+      SoloJob nudged = job;
       nudged.nudge_seed = seed;
       MemberResult other = train_alone(nudged, member);
       for (const auto& [name, unused] : alone.slots) {
@@ -126,7 +127,7 @@ class Workshop {
   }
 
  private:
-  std::vector<MemberResult> train(const Job& job,
+  std::vector<MemberResult> train(const SoloJob& job,
                                   const std::vector<Member>& members,
                                   bool as_array) const {
     runtime::CpuBackend backend(kernels_, {});
@@ -144,7 +145,7 @@ class Workshop {
     return run(trainer, job, members.size(), batches);
   }
 
-  static void begin(Trainer& trainer, const Job& job,
+  static void begin(Trainer& trainer, const SoloJob& job,
                     const std::vector<Member>& members) {
     std::vector<int64_t> seeds;
     for (const Member& m : members) seeds.push_back(m.seed);
@@ -168,7 +169,7 @@ class Workshop {
     }
   }
 
-  static std::vector<MemberResult> run(Trainer& trainer, const Job& job,
+  static std::vector<MemberResult> run(Trainer& trainer, const SoloJob& job,
                                        size_t count,
                                        const BatchOptions& options) {
     Batches batches(trainer.graph(), options);

@@ -12,7 +12,7 @@ class DataSeed : public SmallJobs {
                               "init: {'*.weight': constant(value=0.1), "
                               "'*.bias': constant(value=0.1)}\n",
                               overrides));
-    Recorder recorder;
+    ReportLog recorder;
     train::Run run(job, {.listener = &recorder});
     run.run();
     std::vector<double> losses;

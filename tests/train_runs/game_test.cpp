@@ -51,9 +51,9 @@ std::vector<std::string> changed(const Bits& a, const Bits& b) {
 }
 
 // Keeps the state after every step.
-struct Watcher : Recorder {
+struct Watcher : ReportLog {
   void on_step(const StepReport& report) override {
-    Recorder::on_step(report);
+    ReportLog::on_step(report);
     states.push_back(bits_of(*run));
   }
   train::Run* run = nullptr;
@@ -81,7 +81,7 @@ TEST_F(GameTest, EachPhaseTeachesItsNetworkWhenItIsDue) {
 
 TEST_F(GameTest, NetworksHaveTheirOwnRatesAndLosses) {
   Job job(machine(), game());
-  Recorder seen;
+  ReportLog seen;
   train::Run run(job, {.out = {}, .listener = &seen});
   run.run();
   for (size_t step = 0; step < 6; ++step) {

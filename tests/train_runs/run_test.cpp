@@ -32,7 +32,7 @@ class RunTest : public SmallJobs {
 
 TEST_F(RunTest, LearnsAndTellsOfEveryStepAndEvaluation) {
   Job job(machine(), small("epochs: 20\noptimizer: {lr: 0.02}"));
-  Recorder seen;
+  ReportLog seen;
   train::Run run(job, {.listener = &seen});
   EXPECT_EQ(run.run(), Ending::kDone);
   ASSERT_EQ(seen.steps.size(), 60u);
@@ -96,7 +96,7 @@ TEST_F(RunTest, TakesTurnsWithOthersOnOneDevice) {
 
 TEST_F(RunTest, StopsWhenAsked) {
   Job job(machine(), small("epochs: 20"));
-  Recorder seen;
+  ReportLog seen;
   train::Run run(
       job, {.stop = [&] { return seen.steps.size() == 4; }, .listener = &seen});
   EXPECT_EQ(run.run(), Ending::kInterrupted);
@@ -118,7 +118,7 @@ TEST_F(RunTest, InTwoHalvesItEndsAsInOne) {
     EXPECT_EQ(first.run(), Ending::kInterrupted);
     EXPECT_EQ(first.steps_done(), 5);
   }
-  Recorder seen;
+  ReportLog seen;
   train::Run second(job, {.out = out, .listener = &seen});
   EXPECT_EQ(second.steps_done(), 5);
   EXPECT_EQ(seen.count("going on after step 5"), 1);
@@ -146,7 +146,7 @@ TEST_F(RunTest, ARunThatIsDoneStaysAsItIs) {
     before = bits_of(run);
   }
   std::string lines = metrics("done");
-  Recorder seen;
+  ReportLog seen;
   train::Run again(job, {.out = out, .listener = &seen});
   EXPECT_EQ(again.run(), Ending::kDone);
   EXPECT_TRUE(seen.steps.empty());
@@ -158,7 +158,7 @@ TEST_F(RunTest, StopsEarlyWhenNothingGetsBetter) {
   Job job(machine(), small("epochs: 50\noptimizer: {kind: sgd, lr: 1e-12}",
                            {"eval.early_stop.patience=3",
                             "eval.early_stop.min_delta=0.01"}));
-  Recorder seen;
+  ReportLog seen;
   train::Run run(job, {.listener = &seen});
   EXPECT_EQ(run.run(), Ending::kStoppedEarly);
   EXPECT_EQ(run.steps_done(), 12);  // the first is the best, then three
@@ -182,7 +182,7 @@ TEST_F(RunTest, EarlyStoppingIsRemembered) {
 TEST_F(RunTest, TheBestIsKept) {
   Job job(machine(), small("epochs: 6\noptimizer: {lr: 0.02}",
                            {"checkpoint.best=accuracy"}));
-  Recorder seen;
+  ReportLog seen;
   train::Run run(job, {.out = create("best", job.config()), .listener = &seen});
   run.run();
   double most = -1;
@@ -248,7 +248,7 @@ TEST_F(BrokenData, TheNewestCheckpointIsFromBefore) {
 
 TEST_F(BrokenData, OrTheStepIsSkippedAndSaid) {
   Job job(machine(), broken("epochs: 2\non_nan: skip\nlog_every: 3"));
-  Recorder seen;
+  ReportLog seen;
   train::Run run(job, {.out = create("skip", job.config()), .listener = &seen});
   EXPECT_EQ(run.run(), Ending::kDone);
   EXPECT_EQ(seen.count("were skipped"), 2);  // a line of the log each

@@ -68,7 +68,7 @@ class SmallJobs : public testing::Test {
 };
 
 // Writes down what it is told.
-struct Recorder : Listener {
+struct ReportLog : Listener {
   void on_step(const StepReport& report) override { steps.push_back(report); }
   void on_eval(int64_t step, const io::Scalars& values,
                const io::Scalars& raw) override {

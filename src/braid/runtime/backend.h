@@ -29,6 +29,17 @@ struct Issue {
   std::span<const int32_t> waits = {};
 };
 
+// Small results that follow the compute stream to the host, in a ring of
+// entries. One thread.
+class ResultRing {
+ public:
+  virtual ~ResultRing() = default;
+  // Copies to an entry in the order of the compute stream; does not wait.
+  virtual void put(int64_t entry, const std::byte* device) = 0;
+  // What was put there last; blocks until it has come.
+  virtual std::span<const std::byte> get(int64_t entry) const = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -45,11 +56,17 @@ class Backend {
   virtual std::byte* allocate_host(int64_t bytes) = 0;
   virtual void release_host(std::byte* data) = 0;
 
-  // Blocking copies, for inputs, results and state.
+  // Copies in the order of the compute stream. A write leaves the host's bytes
+  // free to change when it returns; a read blocks until it has happened.
   virtual void write(std::byte* device, const std::byte* host,
                      int64_t bytes) = 0;
   virtual void read(std::byte* host, const std::byte* device,
                     int64_t bytes) = 0;
+  virtual std::unique_ptr<ResultRing> make_ring(int64_t entries,
+                                                int64_t bytes) = 0;
+  // How many steps should be under way before the host looks at the results of
+  // the first.
+  virtual int64_t lag() const { return 0; }
 
   virtual Run prepare(const Call& call) = 0;
   // For operands in host memory.

@@ -36,6 +36,24 @@ class ZeroPages {
   size_t bytes_;
 };
 
+class CpuRing : public ResultRing {
+ public:
+  CpuRing(int64_t entries, int64_t bytes)
+      : bytes_(static_cast<size_t>(bytes)),
+        data_(static_cast<size_t>(entries) * bytes_) {}
+  void put(int64_t entry, const std::byte* device) override {
+    std::memcpy(data_.data() + at(entry), device, bytes_);
+  }
+  std::span<const std::byte> get(int64_t entry) const override {
+    return std::span(data_).subspan(at(entry), bytes_);
+  }
+
+ private:
+  size_t at(int64_t entry) const { return static_cast<size_t>(entry) * bytes_; }
+  size_t bytes_;
+  std::vector<std::byte> data_;
+};
+
 // Those that make_events() made.
 Events& events_of(EventSet& events) { return static_cast<Events&>(events); }
 
@@ -66,6 +84,11 @@ void CpuBackend::write(std::byte* device, const std::byte* host,
 
 void CpuBackend::read(std::byte* host, const std::byte* device, int64_t bytes) {
   std::memcpy(host, device, static_cast<size_t>(bytes));
+}
+
+std::unique_ptr<ResultRing> CpuBackend::make_ring(int64_t entries,
+                                                  int64_t bytes) {
+  return std::make_unique<CpuRing>(entries, bytes);
 }
 
 int64_t CpuBackend::measure_workspace(const Graph& graph, const Node& node,

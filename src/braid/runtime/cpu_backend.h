@@ -31,6 +31,8 @@ class CpuBackend : public Backend {
   void release_host(std::byte* data) override { release(data); }
   void write(std::byte* device, const std::byte* host, int64_t bytes) override;
   void read(std::byte* host, const std::byte* device, int64_t bytes) override;
+  std::unique_ptr<ResultRing> make_ring(int64_t entries,
+                                        int64_t bytes) override;
   Run prepare(const Call& call) override { return kernels_.prepare(call); }
   Run prepare_host(const Call& call) override { return prepare(call); }
   int64_t measure_workspace(const Graph& graph, const Node& node,

@@ -24,9 +24,33 @@ constexpr int64_t kWarmUpPasses = 3;
 void check_limit(const plan::Program& program, Backend& backend) {
   int64_t room = backend.account().room_bytes();
   if (program.arena_bytes > room) {
-    throw std::runtime_error(
-        plan::limit_report(program, room + program.device_slot_bytes()));
+    fail_world("{}",
+               plan::limit_report(program, room + program.device_slot_bytes()));
   }
+}
+
+// What lies between a tensor's first and last element, and its elements out of
+// that, row-major.
+int64_t span_bytes(const Tensor& tensor) {
+  return span_elements(tensor.shape, tensor.strides) * item_bytes(tensor.dtype);
+}
+
+std::vector<std::byte> rows_of(const Tensor& tensor,
+                               std::span<const std::byte> span) {
+  if (tensor.contiguous()) return {span.begin(), span.end()};
+  int64_t item = item_bytes(tensor.dtype);
+  std::vector<std::byte> rows(static_cast<size_t>(tensor.bytes()));
+  Strides steps = contiguous_strides(tensor.shape);
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    int64_t from = 0, rest = i;
+    for (size_t d = 0; d < tensor.shape.size(); ++d) {
+      from += rest / steps[d] * tensor.strides[d];
+      rest %= steps[d];
+    }
+    std::memcpy(rows.data() + i * item, span.data() + from * item,
+                static_cast<size_t>(item));
+  }
+  return rows;
 }
 
 // A trial runs the op: one that cannot must not keep the machine busy.
@@ -84,6 +108,7 @@ Executor::Executor(const OpTable& ops, const plan::Program& program,
   bind_slots();
   prepare_calls(ops);
   events_ = backend.make_events(program.num_events);
+  make_loss_ring();
   // Nobody knows whether an operator of libtorch's may be recorded.
   for (const Node& node : program.graph.nodes()) {
     if (is_foreign(node)) options_.capture = false;
@@ -173,18 +198,19 @@ void Executor::prepare_calls(const OpTable& ops) {
 }
 
 void Executor::step(const Feed& feed) {
-  losses_.clear();
+  ++num_steps_;
   auto end = static_cast<int32_t>(program_.instructions.size());
   bool single = program_.is_one_part();
   try {
     for (int64_t micro = 0; micro < program_.micro_batches; ++micro) {
       write_inputs(feed, micro);
       play_or_replay(0, single ? end : program_.update_begin, recorded_micro_);
-      add_losses();
+      put_losses(micro);
     }
     if (!single) play_or_replay(program_.update_begin, end, recorded_update_);
   } catch (...) {
     backend_.synchronize();
+    --num_steps_;
     throw;
   }
   ++passes_;
@@ -192,7 +218,7 @@ void Executor::step(const Feed& feed) {
 
 void Executor::begin_step(Feed feed) {
   if (is_stepping()) fail_usage("[executor] a step is under way");
-  losses_.clear();
+  ++num_steps_;
   feed_ = std::move(feed);
   auto all = std::ssize(program_.units);
   micro_units_ = program_.is_one_part()
@@ -215,10 +241,11 @@ void Executor::run_unit() {
     if (begins_micro) write_inputs(feed_, at_ / micro_units_);
     if (begins_micro || at_ == all_micro) backend_.begin_pass(*events_);
     play(unit.begin, unit.end);
-    if (in_micro && number + 1 == micro_units_) add_losses();
+    if (in_micro && number + 1 == micro_units_) put_losses(at_ / micro_units_);
   } catch (...) {
     backend_.synchronize();
     at_ = num_units_ = 0;
+    --num_steps_;
     throw;
   }
   ++at_;
@@ -328,17 +355,41 @@ std::vector<std::byte> Executor::output(const std::string& name) const {
   fail_usage("[executor] there is no output '{}'", name);
 }
 
-void Executor::add_losses() {
-  ValueId loss = program_.graph.find_output("loss");
-  if (loss == kNone) return;
-  const ValueType& type = program_.graph.value(loss).type;
-  std::vector<std::byte> content = output("loss");
-  losses_.resize(static_cast<size_t>(num_elements(type.shape)));
-  for (size_t i = 0; i < losses_.size(); ++i) {
-    auto at = static_cast<int64_t>(i) * item_bytes(type.dtype);
-    losses_[i] += number_at(content.data() + at, type.dtype) /
-                  static_cast<double>(program_.micro_batches);
+void Executor::make_loss_ring() {
+  const auto& outputs = program_.graph.outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].name != "loss") continue;
+    loss_ = operand(outputs[i].value, program_.outputs[i]);
+    loss_ring_ = backend_.make_ring((kMostLag + 1) * program_.micro_batches,
+                                    span_bytes(*loss_));
   }
+}
+
+int64_t Executor::loss_entry(int64_t step, int64_t micro) const {
+  return step % (kMostLag + 1) * program_.micro_batches + micro;
+}
+
+void Executor::put_losses(int64_t micro) {
+  if (loss_ring_) loss_ring_->put(loss_entry(num_steps_, micro), loss_->data);
+}
+
+std::vector<double> Executor::losses(int64_t step) const {
+  if (!loss_ring_ || num_steps_ == 0) return {};
+  if (step < 1 || step > num_steps_ || num_steps_ - step > kMostLag) {
+    fail_usage("[executor] the losses of step {} of {} are not known", step,
+               num_steps_);
+  }
+  std::vector<double> sums(static_cast<size_t>(loss_->numel()));
+  for (int64_t micro = 0; micro < program_.micro_batches; ++micro) {
+    std::vector<std::byte> rows =
+        rows_of(*loss_, loss_ring_->get(loss_entry(step, micro)));
+    for (size_t i = 0; i < sums.size(); ++i) {
+      auto at = static_cast<int64_t>(i) * item_bytes(loss_->dtype);
+      sums[i] += number_at(rows.data() + at, loss_->dtype) /
+                 static_cast<double>(program_.micro_batches);
+    }
+  }
+  return sums;
 }
 
 void Executor::call_taps(int32_t call) {
@@ -351,23 +402,9 @@ void Executor::call_taps(int32_t call) {
 
 // A device tensor's elements on the host, row-major.
 std::vector<std::byte> Executor::read_rows(const Tensor& tensor) const {
-  int64_t item = item_bytes(tensor.dtype);
-  int64_t span = span_elements(tensor.shape, tensor.strides);
-  std::vector<std::byte> raw(static_cast<size_t>(span * item));
-  backend_.read(raw.data(), tensor.data, span * item);
-  if (tensor.contiguous()) return raw;
-  std::vector<std::byte> rows(static_cast<size_t>(tensor.bytes()));
-  Strides steps = contiguous_strides(tensor.shape);
-  for (int64_t i = 0; i < tensor.numel(); ++i) {
-    int64_t from = 0, rest = i;
-    for (size_t d = 0; d < tensor.shape.size(); ++d) {
-      from += rest / steps[d] * tensor.strides[d];
-      rest %= steps[d];
-    }
-    std::memcpy(rows.data() + i * item, raw.data() + from * item,
-                static_cast<size_t>(item));
-  }
-  return rows;
+  std::vector<std::byte> raw(static_cast<size_t>(span_bytes(tensor)));
+  backend_.read(raw.data(), tensor.data, span_bytes(tensor));
+  return rows_of(tensor, raw);
 }
 
 }  // namespace braid::runtime

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ struct ExecutorOptions {
   std::shared_ptr<Arena> arena = {};  // null: one of its own
 };
 
+// Losses of so many steps before the last can still be had.
+inline constexpr int64_t kMostLag = 7;
+
 class Executor {
  public:
   // Borrows everything. The state has the program's slots under their names,
@@ -49,12 +53,14 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   // Inputs of micro-batch `micro` of the next step, row-major, in the order
-  // of the graph's inputs without /micro; they must stay until it has run.
+  // of the graph's inputs without /micro; they may change after the next call.
   using Feed = std::function<const std::byte*(int64_t micro, ValueId input)>;
 
-  // One training step: every micro-batch, then the update. Blocking. When it
-  // throws, slots keep what they held before the update part.
+  // Issues one training step: every micro-batch, then the update. The device
+  // may be busy with it when this returns; whatever reads results waits for
+  // them. When it throws, slots keep what they held before the update part.
   void step(const Feed& feed);
+  int64_t num_steps() const { return num_steps_; }  // issued so far
 
   // The same unit by unit, so that other programs may run in between, on other
   // arenas of the same device. The feed stays until the step is done.
@@ -63,10 +69,13 @@ class Executor {
   void run_unit();
   bool is_stepping() const { return at_ < num_units_; }
 
-  // An output after the last micro-batch, and its mean over micro-batches as
-  // doubles (for losses; [B] in an array).
+  // An output after the last micro-batch.
   std::vector<std::byte> output(const std::string& name) const;
-  const std::vector<double>& losses() const { return losses_; }
+  // The output "loss" of a step, the mean over its micro-batches; [B] in an
+  // array, empty without such an output. Steps count from 1; that one is not
+  // more than kMostLag before the last.
+  std::vector<double> losses(int64_t step) const;
+  std::vector<double> losses() const { return losses(num_steps_); }
 
   // Called in the next steps with each parameter (a slot of the state) and its
   // gradient, row-major on the host, right before its update.
@@ -95,7 +104,9 @@ class Executor {
   void play_instruction(const plan::Instruction& instruction);
   void play_or_replay(int32_t begin, int32_t end, Run& recorded);
   void write_inputs(const Feed& feed, int64_t micro);
-  void add_losses();
+  void make_loss_ring();
+  int64_t loss_entry(int64_t step, int64_t micro) const;
+  void put_losses(int64_t micro);
   void run_call(int32_t call);
   void run_on_host(int32_t call, const Issue& issue);
   void call_taps(int32_t call);
@@ -113,7 +124,9 @@ class Executor {
   Feed feed_;  // of the step under way
   // Its units: done, and in all; those of one micro-batch.
   int64_t at_ = 0, num_units_ = 0, micro_units_ = 0;
-  std::vector<double> losses_;
+  std::optional<Tensor> loss_;
+  std::unique_ptr<ResultRing> loss_ring_;  // null without losses
+  int64_t num_steps_ = 0;
   GradientTap tap_;
   std::vector<double>* seconds_ = nullptr;
   int present_threads_ = 0;

@@ -119,6 +119,7 @@ std::vector<std::byte> State::read_part(SlotId slot, int64_t begin,
                                         int64_t bytes) const {
   std::vector<std::byte> content(static_cast<size_t>(bytes));
   if (host(slot)) {
+    backend_.synchronize();  // copies and updates may be under way
     std::memcpy(content.data(), host(slot) + begin, content.size());
   } else {
     backend_.read(content.data(), device(slot) + begin, bytes);
@@ -133,7 +134,10 @@ std::vector<std::byte> State::read(SlotId slot) const {
 void State::write(SlotId slot, std::span<const std::byte> content) {
   check_size(slot, content.size(), slots_[static_cast<size_t>(slot)].bytes());
   ++version_;
-  if (host(slot)) std::memcpy(host(slot), content.data(), content.size());
+  if (host(slot)) {
+    backend_.synchronize();
+    std::memcpy(host(slot), content.data(), content.size());
+  }
   if (device(slot)) {
     backend_.write(device(slot), content.data(),
                    static_cast<int64_t>(content.size()));
@@ -161,6 +165,7 @@ void State::write_part(SlotId slot, int64_t member,
   ++version_;
   if (parts(slot) == 1) member = 0;
   if (host(slot)) {
+    backend_.synchronize();
     std::memcpy(host(slot) + size * member, content.data(), content.size());
   }
   if (device(slot)) {

@@ -52,7 +52,7 @@ class Trainer {
     if (rates_) rates_->after_step(losses());
   }
   // Loss of the last step, per member.
-  const std::vector<double>& losses() const {
+  std::vector<double> losses() const {
     return programs_->executor(0).losses();
   }
 

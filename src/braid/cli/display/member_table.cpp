@@ -19,9 +19,10 @@ using train::MemberReport;
 using train::MemberState;
 using Members = std::span<const MemberReport>;
 
-constexpr std::array<MemberState, 5> kStates = {
-    MemberState::kTraining, MemberState::kWaiting, MemberState::kDone,
-    MemberState::kStoppedEarly, MemberState::kFailed};
+constexpr std::array<MemberState, 7> kStates = {
+    MemberState::kTraining, MemberState::kWaiting,      MemberState::kPaused,
+    MemberState::kDone,     MemberState::kStoppedEarly, MemberState::kStopped,
+    MemberState::kFailed};
 
 // Steps of all members; one that ended has none left.
 struct Progress {
@@ -177,16 +178,17 @@ std::string state_text(MemberState state) {
   switch (state) {
     case MemberState::kWaiting: return "waiting";
     case MemberState::kTraining: return "training";
+    case MemberState::kPaused: return "paused";
     case MemberState::kDone: return "done";
     case MemberState::kStoppedEarly: return "stopped early";
+    case MemberState::kStopped: return "stopped";
     case MemberState::kFailed: return "failed: NaN";
   }
   return "";
 }
 
 bool has_ended(const MemberReport& member) {
-  return member.state != MemberState::kWaiting &&
-         member.state != MemberState::kTraining;
+  return train::has_ended(member.state);
 }
 
 const std::pair<std::string, double>* main_metric(const io::Scalars& values,

@@ -126,6 +126,24 @@ void Array::seat(size_t place, const Job& job) {
   places_[place] = {next_id_++, &job};
 }
 
+void Array::restore(MemberId member, const MemberContent& content) {
+  size_t place = at(member);
+  check_content(place, content);
+  write_content(place, content);
+}
+
+void Array::part_batches() {
+  if (!shares_batches()) return;
+  options_.form.shares_batches = false;
+  try {
+    rebuild(capacity(), kinds_);
+  } catch (...) {
+    options_.form.shares_batches = true;
+    rebuild(capacity(), kinds_);
+    throw;
+  }
+}
+
 void Array::resize(int64_t capacity) {
   if (capacity < std::max<int64_t>(size(), 1)) {
     fail_usage("[array.resize] expected {} places or more, got {}",
@@ -145,6 +163,7 @@ void Array::resize(int64_t capacity) {
 // Members move to the first places, in order. Memory of the old array is given
 // back before that of the new one is taken.
 void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds) {
+  settle(0);
   std::vector<Place> members;
   std::vector<MemberContent> contents;
   for (const Place& place : places_) {
@@ -190,6 +209,7 @@ void Array::step(size_t phase, std::span<const Turn> turns,
   auto batch_of = [&](size_t place) {
     return &batches[shares_batches() ? 0 : place];
   };
+  Issued issued{.phase = phase};
   std::vector<MemberInputs> inputs(places_.size());
   std::vector<bool> steps(places_.size(), false);
   for (size_t i = 0; i < places_.size(); ++i) {
@@ -205,8 +225,9 @@ void Array::step(size_t phase, std::span<const Turn> turns,
     inputs[place].seed = places_[place].job->config().seed;
     inputs[place].step = turn.step;
     inputs[place].steps = steps[place] = true;
+    issued.turns.emplace_back(place, turn);
   }
-  size_t program = specs_.steps.at({phase, rows});
+  size_t program = issued.program = specs_.steps.at({phase, rows});
   runtime::Executor& executor = programs_->executor(program);
   BatchFeed& feed = *feeds_[program];
   activate(steps);
@@ -215,14 +236,34 @@ void Array::step(size_t phase, std::span<const Turn> turns,
   if (rates) rates->before_step(steps);
   executor.step(
       [&](int64_t micro, ValueId input) { return feed.at(micro, input); });
-  if (rates) rates->after_step(executor.losses(), steps);
-  for (size_t i = 0; i < places_.size(); ++i) {
-    if (steps[i]) losses_[phase][i] = executor.losses().at(i);
+  bool watches = rates && rates->watches_loss();
+  if (rates) {
+    rates->after_step(
+        watches ? executor.losses() : std::vector<double>(places_.size()),
+        steps);
+  }
+  issued.number = executor.num_steps();
+  issued_.push_back(std::move(issued));
+  settle(runtime::kMostLag);
+}
+
+// Moves losses of all but the newest steps to where they can be taken.
+void Array::settle(int64_t lag) {
+  while (std::ssize(issued_) > lag) {
+    const Issued& oldest = issued_.front();
+    std::vector<double> losses =
+        programs_->executor(oldest.program).losses(oldest.number);
+    for (const auto& [place, turn] : oldest.turns) {
+      settled_.push_back(
+          {oldest.phase, turn.member, turn.step, losses.at(place)});
+    }
+    issued_.pop_front();
   }
 }
 
-double Array::loss(size_t phase, MemberId member) const {
-  return losses_.at(phase)[at(member)];
+std::vector<Array::StepLoss> Array::take_losses(int64_t lag) {
+  settle(lag);
+  return std::exchange(settled_, {});
 }
 
 double Array::rate(size_t phase, MemberId member) const {

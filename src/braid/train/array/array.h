@@ -9,6 +9,7 @@
 // which has exactly one member.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -74,24 +75,38 @@ class Array {
   MemberId replace(MemberId member, const Job& job);
   // A copy; blocks while it comes from the device.
   MemberContent content(MemberId member) const;
+  // What add() would have given it. Throws as that does.
+  void restore(MemberId member, const MemberContent& content);
 
   // Other numbers of places, from the number of members on; where members
   // differ, exactly that many. Blocks while it compiles. When that fails
   // everything is as before.
   void resize(int64_t capacity);
   void compact() { resize(size()); }
+  // From now on each member has batches of its own. Blocks as resize().
+  void part_batches();
 
   // Whose turn it is, and how many steps that member has done.
   struct Turn {
     MemberId member = 0;
     int64_t step = 0;
   };
-  // One step of a phase. Batches are by place (the only one where they are
-  // shared), and those of all turns have the same number of rows.
+  // Issues one step of a phase. Batches are by place (the only one where they
+  // are shared), and those of all turns have the same number of rows; they may
+  // change once it returns. Does not wait for the device, unless a schedule
+  // must see the losses before the next step.
   void step(size_t phase, std::span<const Turn> turns,
             const std::vector<data::Batch>& batches);
-  // Of a member's last step in that phase.
-  double loss(size_t phase, MemberId member) const;
+
+  struct StepLoss {
+    size_t phase = 0;
+    MemberId member = 0;
+    int64_t step = 0;  // steps that the member had done before
+    double loss = 0;
+  };
+  // Losses of steps since the last call, in their order. Waits for all steps
+  // but the newest `lag`, whose losses come with a later call.
+  std::vector<StepLoss> take_losses(int64_t lag = 0);
   double rate(size_t phase, MemberId member) const;
 
   // Runs the evaluation of all members on a batch. Its outputs are by place.
@@ -100,6 +115,7 @@ class Array {
   // second call brings them back.
   void swap_averages();
 
+  int64_t used_bytes() const { return backend_.account().used_bytes(); }
   runtime::Executables& programs() { return *programs_; }
   runtime::State& state() { return programs_->state(); }
   const runtime::State& state() const { return programs_->state(); }
@@ -129,6 +145,7 @@ class Array {
   void write_content(size_t place, const MemberContent& content);
   void set_schedules(size_t place, const Job& job);
   void activate(const std::vector<bool>& steps);
+  void settle(int64_t lag);
 
   runtime::Backend& backend_;
   ArrayOptions options_;
@@ -149,7 +166,14 @@ class Array {
   std::unique_ptr<runtime::Executables> programs_;
   std::vector<std::unique_ptr<BatchFeed>> feeds_;      // by program
   std::vector<std::unique_ptr<LearningRates>> rates_;  // by phase; may be null
-  std::vector<std::vector<double>> losses_;            // by phase, then place
+  // Steps whose losses were not looked at yet, and losses that nobody took.
+  struct Issued {
+    size_t program = 0, phase = 0;
+    int64_t number = 0;                               // of the program's steps
+    std::vector<std::pair<size_t, Turn>> turns = {};  // by place
+  };
+  std::deque<Issued> issued_;
+  std::vector<StepLoss> settled_;
   std::vector<bool> active_;  // what the mask holds, by place
 };
 

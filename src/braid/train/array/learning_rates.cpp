@@ -1,5 +1,6 @@
 #include "braid/train/array/learning_rates.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -81,6 +82,10 @@ void LearningRates::write(Rate& rate, const std::vector<bool>& steps) {
   rate.written = std::move(values);
 }
 
+bool LearningRates::watches_loss() const {
+  return std::ranges::any_of(schedules_, passes::watches_loss);
+}
+
 double LearningRates::present(size_t member) const {
   if (rates_.empty()) return 0;
   if (!rates_[0].written.empty()) return rates_[0].written[member];
@@ -96,7 +101,7 @@ void LearningRates::after_step(const std::vector<double>& losses,
     passes::observe(schedules_[k], plateaus_[k], step, losses[k]);
   }
   bool is_known = version_ == state_.version();
-  if (plateau_slot_ != kNone) write_all(state_, plateau_slot_, plateaus_);
+  if (watches_loss()) write_all(state_, plateau_slot_, plateaus_);
   if (is_known) version_ = state_.version();
 }
 

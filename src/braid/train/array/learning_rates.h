@@ -24,7 +24,10 @@ class LearningRates {
   // Members that pause are those whose place in `steps` is false; empty:
   // nobody does. Nothing of theirs changes.
   void before_step(const std::vector<bool>& steps = {});
-  // The losses of the step that was taken, per member.
+  // Whether the rates of the next step depend on the losses of this one.
+  bool watches_loss() const;
+  // The losses of the step that was taken, per member; any numbers will do
+  // where nobody watches them.
   void after_step(const std::vector<double>& losses,
                   const std::vector<bool>& steps = {});
 

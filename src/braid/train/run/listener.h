@@ -30,10 +30,18 @@ struct StepReport {
 enum class MemberState {
   kWaiting,  // for an array before it, or for a place in one
   kTraining,
+  kPaused,  // until somebody promotes it
   kDone,
-  kStoppedEarly,
-  kFailed,  // its loss is not finite
+  kStoppedEarly,  // by its own rule
+  kStopped,       // by whoever controls the run
+  kFailed,        // its loss is not finite
 };
+
+// Whether that is how it will stay.
+inline bool has_ended(MemberState state) {
+  return state != MemberState::kWaiting && state != MemberState::kTraining &&
+         state != MemberState::kPaused;
+}
 
 // The best evaluation so far, by what the job goes by.
 struct BestReport {

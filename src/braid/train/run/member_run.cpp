@@ -9,11 +9,13 @@
 namespace braid::train {
 namespace {
 
-constexpr std::array<std::pair<MemberState, std::string_view>, 5> kStates = {
+constexpr std::array<std::pair<MemberState, std::string_view>, 7> kStates = {
     {{MemberState::kWaiting, "waiting"},
      {MemberState::kTraining, "training"},
+     {MemberState::kPaused, "paused"},
      {MemberState::kDone, "done"},
      {MemberState::kStoppedEarly, "stopped early"},
+     {MemberState::kStopped, "stopped"},
      {MemberState::kFailed, "failed"}}};
 
 // Fewer skipped steps in a row may be a bad stretch of the data.
@@ -46,11 +48,25 @@ MemberRun::MemberRun(const Job& job, std::string name,
   record_.loss_sums.resize(num_phases);
   record_.loss_counts.resize(num_phases);
   record_.skips.resize(num_phases);
+  last_losses_.resize(num_phases);
 }
 
 void MemberRun::lock() {
   lock_.emplace(out_);
   io::remove_temporary_files(out_);
+}
+
+void MemberRun::take(RunRecord record) {
+  record_ = std::move(record);
+  saved_step = record_.step;
+  state = MemberState::kWaiting;
+}
+
+void MemberRun::go_back(int64_t step) {
+  if (record_.step == step) return;
+  int64_t per_epoch = job_.steps_per_epoch();
+  record_.step = step;
+  record_.position = {step / per_epoch, step % per_epoch * job_.batch_rows()};
 }
 
 bool MemberRun::is_at_end() const {
@@ -120,7 +136,7 @@ void MemberRun::start() {
 }
 
 void MemberRun::open_files(io::Trace* trace) {
-  if (out_.empty()) return;
+  if (out_.empty() || !writes) return;
   files_ = std::make_unique<RunFiles>(out_, job_.config().checkpoint,
                                       record_.step, trace);
   for (const std::string& line : std::exchange(unlogged_, {})) {
@@ -137,10 +153,11 @@ void MemberRun::close_files() {
 
 void MemberRun::log(const std::string& text) {
   if (files_) files_->log(text);
-  if (!files_ && !out_.empty()) unlogged_.push_back(text);
+  if (!files_ && !out_.empty() && writes) unlogged_.push_back(text);
 }
 
 void MemberRun::add_loss(size_t phase, double loss) {
+  last_losses_[phase] = loss;
   if (!std::isfinite(loss)) {
     ++record_.skips[phase].in_a_row;
     ++record_.skips[phase].since_line;
@@ -157,6 +174,10 @@ std::optional<double> MemberRun::mean_loss(size_t phase) const {
          static_cast<double>(record_.loss_counts[phase]);
 }
 
+double MemberRun::shown_loss(size_t phase) const {
+  return mean_loss(phase).value_or(last_losses_[phase]);
+}
+
 // How often a phase ran in the steps after that one.
 int64_t MemberRun::num_runs(size_t phase, int64_t after) const {
   int64_t every = job_.model().phases()[phase].every;
@@ -165,10 +186,13 @@ int64_t MemberRun::num_runs(size_t phase, int64_t after) const {
 }
 
 bool MemberRun::is_stuck(size_t phase) const {
+  return record_.skips[phase].in_a_row >=
+         std::max(job_.config().log_every, kLeastStuck);
+}
+
+bool MemberRun::ended_stuck(size_t phase) const {
   int64_t skipped = record_.skips[phase].in_a_row;
-  if (skipped == 0) return false;
-  return skipped >= std::max(job_.config().log_every, kLeastStuck) ||
-         (is_at_end() && 2 * skipped >= num_runs(phase, 0));
+  return skipped > 0 && (is_stuck(phase) || 2 * skipped >= num_runs(phase, 0));
 }
 
 bool MemberRun::has_learned_nothing_new() const {

@@ -18,7 +18,8 @@
 
 namespace braid::train {
 
-// "waiting", "training", "done", "stopped early", "failed".
+// "waiting", "training", "paused", "done", "stopped early", "stopped",
+// "failed".
 std::string_view member_state_name(MemberState state);
 // Throws std::runtime_error for other texts.
 MemberState parse_member_state(std::string_view name);
@@ -38,14 +39,22 @@ class MemberRun {
   const io::Scalars& evaluation() const { return record_.evaluation; }
 
   MemberState state = MemberState::kWaiting;
-  MemberId member = -1;      // in the array, while it trains
-  size_t number = 0;         // of its row in the report of an array
-  int64_t rows = 0;          // of its last batch
-  int64_t saved_step = -1;   // of the newest checkpoint; -1: none
-  std::string failure = {};  // why it failed
+  MemberId member = -1;       // in the array, while it trains
+  int64_t former_place = -1;  // that it had in a checkpoint; -1: none
+  size_t number = 0;          // of its row in the report of an array
+  int64_t until = 0;          // it pauses after that step; 0: it does not
+  int64_t rows = 0;           // of its last batch
+  int64_t saved_step = -1;    // of the newest checkpoint; -1: none
+  std::string failure = {};   // why it failed
+  bool writes = true;         // false: leaves its folder as it is
 
   // Takes the lock of its folder, which it holds while it lives.
   void lock();
+  bool is_locked() const { return lock_.has_value(); }
+  // It will go on from what a checkpoint says.
+  void take(RunRecord record);
+  // Steps after that one do not count.
+  void go_back(int64_t step);
   // Whether there is nothing left to do after what the record says.
   bool is_at_end() const;
   bool is_stopped_early() const;
@@ -81,13 +90,17 @@ class MemberRun {
   // A line for its log; kept until there are files.
   void log(const std::string& text);
 
-  // Of a phase that ran.
+  // Of a phase that ran; in order of steps.
   void add_loss(size_t phase, double loss);
   // The mean loss of a phase since the last line of metrics.
   std::optional<double> mean_loss(size_t phase) const;
+  // For a person: that, or the last loss right after a line.
+  double shown_loss(size_t phase) const;
   // Whether so many steps in a row were skipped that nothing is learned any
-  // more: all of a log interval, ten at least; at the end half of the run.
+  // more: all of a log interval, ten at least.
   bool is_stuck(size_t phase) const;
+  // The same at the end of the run, where half of all steps suffice.
+  bool ended_stuck(size_t phase) const;
   // Whether all steps since the newest checkpoint were skipped: there is
   // nothing new to save.
   bool has_learned_nothing_new() const;
@@ -123,6 +136,7 @@ class MemberRun {
   std::optional<io::DirectoryLock> lock_;
   std::unique_ptr<RunFiles> files_;
   std::vector<std::string> unlogged_;  // said before there were files
+  std::vector<double> last_losses_;    // by phase
   RunRecord record_;
   Clock::time_point start_ = Clock::now();
   double time_before_s_ = 0;

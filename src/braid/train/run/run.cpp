@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "braid/base/error.h"
 #include "braid/train/job/model_state.h"
-#include "braid/train/run/run_checkpoint.h"
 #include "braid/train/run/run_words.h"
 
 namespace braid::train {
@@ -27,22 +25,24 @@ Ending Run::run() {
 
 bool Run::tick() {
   if (has_ended_) return false;
-  Members training = with_state(MemberState::kTraining);
-  if (!has_begun_) {
-    for (MemberRun* member : training) member->start();
-    has_begun_ = true;
-  }
   try {
+    if (options_.control) options_.control(*this);
+    retire();
+    seat_waiting();
+    MemberList training = run_.with_state(MemberState::kTraining);
+    if (!has_begun_) {
+      for (MemberRun* member : training) member->start();
+      has_begun_ = true;
+    }
     bool is_interrupted = !training.empty() && options_.stop && options_.stop();
     if (training.empty() || is_interrupted) {
       end(is_interrupted);
       return false;
     }
     step();
-    note_listener();
+    reporter_->note_trouble();
     save(look_after());
     retire();
-    enter_waiting();
     return true;
   } catch (const std::exception& error) {
     has_ended_ = true;
@@ -54,54 +54,53 @@ bool Run::tick() {
 
 void Run::end(bool is_interrupted) {
   has_ended_ = true;
-  if (!is_alone_ && options_.listener) options_.listener->on_array(*report_);
-  save(with_state(MemberState::kTraining));
-  say(LogLevel::kDebug, peak_words(*backend_));
+  settle(0);
+  reporter_->on_table();
+  save(run_.with_state(MemberState::kTraining));
+  reporter_->say(LogLevel::kDebug, peak_words(*backend_));
   finish();
-  bool is_early = is_alone_ && members_[0]->state == MemberState::kStoppedEarly;
-  ending_ = is_early         ? Ending::kStoppedEarly
-            : is_interrupted ? Ending::kInterrupted
-                             : Ending::kDone;
+  bool are_early =
+      run_.with_state(MemberState::kStoppedEarly).size() == run_.members.size();
+  ending_ = is_interrupted ? Ending::kInterrupted
+            : are_early    ? Ending::kStoppedEarly
+                           : Ending::kDone;
 }
 
 void Run::finish() {
-  if (checkpoints_) checkpoints_->finish();
-  for (const auto& member : members_) member->close_files();
-  if (trace_) trace_->finish();
+  recorder_->finish();
+  for (const auto& member : run_.members) member->close_files();
+  if (run_.trace) run_.trace->finish();
+}
+
+void Run::save(const MemberList& due) {
+  if (!due.empty()) recorder_->save(run_, *reporter_, due);
 }
 
 // Data that cannot be read any more are no reason to lose the steps before.
 void Run::save_before_failure() {
   reads_data_ = false;
-  Members begun;
-  for (MemberRun* member : with_state(MemberState::kTraining)) {
-    if (member->record().step > 0) begun.push_back(member);
-  }
   try {
+    settle(0);
+    MemberList begun;
+    for (MemberRun* member : run_.with_state(MemberState::kTraining)) {
+      if (member->record().step > 0) begun.push_back(member);
+    }
     save(begun);
-    if (checkpoints_) checkpoints_->finish();
+    recorder_->finish();
     for (MemberRun* member : begun) {
       if (!member->files()) continue;
       member->files()->checkpoints().finish();
       member->log(fmt::format("step {} is saved", member->record().step));
     }
   } catch (const std::exception&) {
-    // What was first is what is told.
+    // The first error is the one to be told.
   }
 }
 
-// What is not shown any more is still in the log.
-void Run::note_listener() {
-  if (!options_.listener || is_listener_noted_) return;
-  std::string trouble = options_.listener->trouble();
-  if (trouble.empty()) return;
-  is_listener_noted_ = true;
-  for (const auto& member : members_) member->log(trouble);
-}
-
-// For who reads the log later; a full disk does not take that line either.
+// For those who read the log later; a full disk takes that line no more than
+// others.
 void Run::note_failure(const std::exception& error) {
-  for (const auto& member : members_) {
+  for (const auto& member : run_.members) {
     if (!member->files()) continue;
     try {
       member->files()->log(error.what());
@@ -111,25 +110,18 @@ void Run::note_failure(const std::exception& error) {
   }
 }
 
-Run::Members Run::with_state(MemberState state) const {
-  Members found;
-  for (const auto& member : members_) {
-    if (member->state == state) found.push_back(member.get());
-  }
-  return found;
-}
-
 // Sequences of batches that go on from where the members are.
 void Run::prepare_loader() {
   if (loader_) return;
+  const Array& array = *run_.array;
   size_t count =
-      array_->shares_batches() ? 1 : static_cast<size_t>(array_->num_places());
+      array.shares_batches() ? 1 : static_cast<size_t>(array.num_places());
   std::vector<data::LoaderPart> parts(count);
-  for (MemberRun* member : with_state(MemberState::kTraining)) {
-    size_t place = static_cast<size_t>(array_->place(member->member));
-    parts[array_->shares_batches() ? 0 : place] = {
-        member->job().data().train, member->job().loader_options(),
-        member->record().position};
+  for (MemberRun* member : run_.with_state(MemberState::kTraining)) {
+    size_t place = static_cast<size_t>(array.place(member->member));
+    parts[array.shares_batches() ? 0 : place] = {member->job().data().train,
+                                                 member->job().loader_options(),
+                                                 member->record().position};
   }
   loader_ = std::make_unique<data::JointLoader>(std::move(parts));
 }
@@ -137,80 +129,105 @@ void Run::prepare_loader() {
 // Every phase that is due, each member on its own batch. Those with a shorter
 // one step after the others.
 void Run::step() {
-  io::TraceSpan span(trace_.get(), "compute", "step",
-                     fmt::format("step {}", ticks_ + 1));
+  io::TraceSpan span(run_.trace.get(), "compute", "step",
+                     fmt::format("step {}", run_.ticks + 1));
   const std::vector<data::Batch>* batches = nullptr;
   {
-    io::TraceSpan wait(trace_.get(), "load", "wait", "wait for data");
+    io::TraceSpan wait(run_.trace.get(), "load", "wait", "wait for data");
     reads_data_ = true;
     prepare_loader();
     batches = loader_->next();
     reads_data_ = false;
   }
+  Array& array = *run_.array;
   auto batch_of = [&](const MemberRun& member) -> const data::Batch& {
-    auto place = static_cast<size_t>(array_->place(member.member));
-    return (*batches)[array_->shares_batches() ? 0 : place];
+    auto place = static_cast<size_t>(array.place(member.member));
+    return (*batches)[array.shares_batches() ? 0 : place];
   };
-  Members training = with_state(MemberState::kTraining);
+  MemberList training = run_.with_state(MemberState::kTraining);
+  bool are_all = training.size() == run_.members.size();
   auto begin = std::chrono::steady_clock::now();
-  size_t num_phases = members_[0]->job().model().phases().size();
+  size_t num_phases = training[0]->job().model().phases().size();
   for (size_t phase = 0; phase < num_phases; ++phase) {
     std::map<int64_t, std::vector<Array::Turn>, std::greater<>> turns;
-    Members stepped;
     for (MemberRun* member : training) {
       int64_t step = member->record().step;
-      if (member->state != MemberState::kTraining) continue;
       if (step % member->job().model().phases()[phase].every != 0) continue;
       turns[batch_of(*member).rows].push_back({member->member, step});
-      stepped.push_back(member);
     }
     for (const auto& [rows, of_rows] : turns) {
-      array_->step(phase, of_rows, *batches);
-    }
-    for (MemberRun* member : stepped) {
-      member->add_loss(phase, array_->loss(phase, member->member));
-      check_finite(*member, phase);
+      array.step(phase, of_rows, *batches);
     }
   }
-  ++ticks_;
-  if (training.size() == members_.size()) {
+  ++run_.ticks;
+  for (MemberRun* member : training) {
+    ++member->record().step;
+    member->record().position = batch_of(*member).next;
+    member->rows = batch_of(*member).rows;
+  }
+  settle(is_anything_due() ? 0 : lag_);
+  if (are_all) {
     std::chrono::duration<double> took =
         std::chrono::steady_clock::now() - begin;
     full_steps_s_ += took.count();
     ++full_steps_;
   }
-  for (MemberRun* member : with_state(MemberState::kTraining)) {
-    ++member->record().step;
-    member->record().position = batch_of(*member).next;
-    member->rows = batch_of(*member).rows;
+  reporter_->on_step();
+}
+
+// Whatever is due after a step goes by all losses up to it.
+bool Run::is_anything_due() const {
+  MemberList training = run_.with_state(MemberState::kTraining);
+  return std::ranges::any_of(training, [](const MemberRun* member) {
+    return member->is_log_due() || member->is_eval_due() ||
+           member->is_checkpoint_due() || member->is_at_end() ||
+           member->record().step == member->until;
+  });
+}
+
+// Takes note of losses; those of the newest steps may not be known yet.
+void Run::settle(int64_t lag) {
+  if (!run_.array) return;
+  for (const Array::StepLoss& loss : run_.array->take_losses(lag)) {
+    auto of = std::ranges::find_if(run_.members, [&](const auto& member) {
+      return member->member == loss.member;
+    });
+    // One that failed may have had further steps under way.
+    if (of == run_.members.end()) continue;
+    MemberRun& member = **of;
+    if (member.state != MemberState::kTraining) continue;
+    member.add_loss(loss.phase, loss.loss);
+    recorder_->add_loss(member, loss.phase, loss.step, loss.loss);
+    check_finite(member, loss);
   }
-  report();
 }
 
 // With on_nan: skip the phase has left weights and their update's state as
 // they were; a line of the log sums these steps up.
-void Run::check_finite(MemberRun& member, size_t phase) {
-  double loss = array_->loss(phase, member.member);
-  int64_t step = member.record().step + 1;
-  if (std::isfinite(loss)) return;
-  if (member.job().config().on_nan != "skip") {
+void Run::check_finite(MemberRun& member, const Array::StepLoss& loss) {
+  if (std::isfinite(loss.loss)) return;
+  const std::string& rule = member.job().config().on_nan;
+  bool skips = rule == "skip";
+  if (skips && !member.is_stuck(loss.phase)) return;
+  std::string text = fmt::format("the loss is {} at step {}",
+                                 loss_text(loss.loss), loss.step + 1);
+  // Steps after that one do not count.
+  member.go_back(loss.step);
+  if (!skips) {
     return give_up(
-        member, fmt::format("the loss is {} at step {}", loss_text(loss), step),
+        member, text,
         "lower the learning rate, clip gradients, or set 'on_nan: skip'");
   }
-  if (!member.is_stuck(phase)) return;
-  give_up(
-      member,
-      fmt::format("the loss is {} at step {}, and all of the last {} steps "
-                  "were skipped",
-                  loss_text(loss), step, member.record().skips[phase].in_a_row),
-      "look for NaN in the data and in what the weights begin with");
+  give_up(member,
+          fmt::format("{}, and all of the last {} steps were skipped", text,
+                      member.record().skips[loss.phase].in_a_row),
+          "look for NaN in the data and in what the weights begin with");
 }
 
 // A run that does not end as it should: its last steps did not count.
 void Run::check_learned(MemberRun& member) {
   for (size_t i = 0; i < member.record().skips.size(); ++i) {
-    if (!member.is_stuck(i)) continue;
+    if (!member.ended_stuck(i)) continue;
     return give_up(
         member,
         fmt::format("the last {} of {} steps were skipped: their loss is not "
@@ -223,57 +240,49 @@ void Run::check_learned(MemberRun& member) {
 // One of several jobs fails, and the others go on without it.
 void Run::give_up(MemberRun& member, const std::string& text,
                   std::string_view hint) {
-  if (checkpoints_) checkpoints_->finish();
+  recorder_->finish();
   if (member.files()) member.files()->checkpoints().finish();
-  std::string words = fmt::format(
-      "{}; {}", text,
-      member.saved_step > 0 ? fmt::format("step {} is saved", member.saved_step)
-                            : "nothing was saved yet");
-  if (!is_alone_) return fail(member, words);
-  fail_world("[train] {}\nHINT: {}", words, hint);
-}
-
-// The others go on without it.
-void Run::fail(MemberRun& member, const std::string& text) {
-  member.state = MemberState::kFailed;
-  member.failure = text;
-  report_state(member);
-  say(member, LogLevel::kError, text);
+  reporter_->on_failure(
+      member,
+      fmt::format("{}; {}", text,
+                  member.saved_step > 0
+                      ? fmt::format("step {} is saved", member.saved_step)
+                      : "nothing was saved yet"),
+      hint);
 }
 
 std::vector<double> Run::rates_of(const MemberRun& member) const {
   std::vector<double> rates;
   for (size_t i = 0; i < member.job().model().phases().size(); ++i) {
-    rates.push_back(array_->rate(i, member.member));
+    rates.push_back(run_.array->rate(i, member.member));
   }
   return rates;
 }
 
 // What is due after a step; gives those that must be saved.
-Run::Members Run::look_after() {
-  Members training = with_state(MemberState::kTraining);
+MemberList Run::look_after() {
+  MemberList training = run_.with_state(MemberState::kTraining);
   for (MemberRun* member : training) {
     if (!member->is_log_due()) continue;
     std::string skipped = member->skip_words();
-    if (!skipped.empty()) say(*member, LogLevel::kWarning, skipped);
+    if (!skipped.empty()) reporter_->say(*member, LogLevel::kWarning, skipped);
     member->log_losses(rates_of(*member));
   }
-  Members due = evaluate();
+  MemberList due = evaluate();
   for (MemberRun* member : training) {
     bool ends = member->is_at_end();
+    bool pauses = !ends && member->record().step == member->until;
     if (ends) check_learned(*member);
     if (member->state != MemberState::kTraining) continue;
+    if (pauses) member->state = MemberState::kPaused;
     if (ends) {
-      member->state = member->is_stopped_early() ? MemberState::kStoppedEarly
-                                                 : MemberState::kDone;
-      report_state(*member);
-      // That it stopped early was said with its evaluation.
-      if (member->state == MemberState::kDone) {
-        member->log(fmt::format("done   after step {}", member->record().step));
-      }
+      end_member(*member, member->is_stopped_early()
+                              ? MemberState::kStoppedEarly
+                              : MemberState::kDone);
     }
-    bool is_due = ends || (member->is_checkpoint_due() &&
-                           !member->has_learned_nothing_new());
+    bool is_due =
+        ends || pauses ||
+        (member->is_checkpoint_due() && !member->has_learned_nothing_new());
     if (is_due && std::ranges::find(due, member) == due.end()) {
       due.push_back(member);
     }
@@ -284,137 +293,111 @@ Run::Members Run::look_after() {
   return due;
 }
 
-// Places of those that ended are free.
+void Run::end_member(MemberRun& member, MemberState state) {
+  member.state = state;
+  reporter_->on_state(member);
+  // That it stopped early was said with its evaluation.
+  if (state == MemberState::kStoppedEarly) return;
+  member.log(fmt::format("{:6} after step {}", member_state_name(state),
+                         member.record().step));
+}
+
+// Places of those that ended or pause are free.
 void Run::retire() {
-  if (is_alone_) return;
-  for (const auto& member : members_) {
+  for (const auto& member : run_.members) {
     bool is_gone =
         member->member >= 0 && member->state != MemberState::kTraining;
     if (!is_gone) continue;
-    array_->drop(member->member);
+    if (member->state == MemberState::kPaused) {
+      recorder_->pause(*member, *run_.array);
+      reporter_->on_state(*member);
+    }
+    run_.array->drop(member->member);
     member->member = -1;
     member->close_files();
     loader_.reset();
   }
-  auto left = static_cast<int64_t>(with_state(MemberState::kTraining).size());
-  int64_t fits = fitting_capacity(array_->capacity(), array_->is_partial());
-  if (left == 0 || fits == array_->capacity()) return;
-  array_->resize(fits);
+  if (!run_.array) return;
+  auto left =
+      static_cast<int64_t>(run_.with_state(MemberState::kTraining).size());
+  int64_t present = run_.array->capacity();
+  int64_t fits = fitting_capacity(present, run_.array->is_partial());
+  if (left == 0 || fits == present) return;
+  run_.array->resize(fits);
   loader_.reset();
 }
 
 // How many places an array should have: members that differ fill all of them;
 // others leave less than half of them free when nobody waits.
 int64_t Run::fitting_capacity(int64_t present, bool is_partial) const {
-  auto left = static_cast<int64_t>(with_state(MemberState::kTraining).size());
-  if (!with_state(MemberState::kWaiting).empty()) return present;
+  auto left =
+      static_cast<int64_t>(run_.with_state(MemberState::kTraining).size());
+  bool may_be_filled = options_.control ||
+                       !run_.with_state(MemberState::kWaiting).empty() ||
+                       !run_.with_state(MemberState::kPaused).empty();
+  if (may_be_filled) return present;
   return is_partial || 2 * left <= present ? left : present;
 }
 
-bool Run::is_finished() const {
-  return std::ranges::all_of(members_, [](const auto& member) {
-    return member->state != MemberState::kWaiting &&
-           member->state != MemberState::kTraining;
-  });
+size_t Run::add(const RunMember& member) {
+  size_t number = run_.members.size();
+  run_.members.push_back(
+      std::make_unique<MemberRun>(*member.job, member.name, member.out));
+  MemberRun& added = *run_.members.back();
+  added.number = options_.report ? member.number : number;
+  if (!options_.report) own_report_.members.resize(run_.members.size());
+  queue_.push_back(&added);
+  reporter_->on_state(added);
+  return number;
 }
 
+void Run::stop(size_t number) {
+  MemberRun& member = *run_.members.at(number);
+  if (has_ended(member.state)) return;
+  settle(0);
+  std::erase(queue_, &member);
+  bool has_content = member.state == MemberState::kTraining;
+  if (has_ended(member.state)) return;  // its loss was not finite
+  end_member(member, MemberState::kStopped);
+  if (has_content) save({&member});
+}
+
+void Run::pause(size_t number) {
+  MemberRun& member = *run_.members.at(number);
+  settle(0);
+  if (member.state == MemberState::kWaiting) std::erase(queue_, &member);
+  if (has_ended(member.state)) return;
+  bool has_content = member.state == MemberState::kTraining;
+  member.state = MemberState::kPaused;
+  reporter_->on_state(member);
+  if (has_content) save({&member});
+}
+
+void Run::promote(size_t number, int64_t until) {
+  MemberRun& member = *run_.members.at(number);
+  if (has_ended(member.state)) {
+    fail_usage("[run] '{}' has ended and cannot be promoted", member.name());
+  }
+  member.until = until;
+  if (member.state == MemberState::kTraining) return;
+  retire();  // it may hold its place still
+  std::erase(queue_, &member);
+  member.state = MemberState::kWaiting;
+  queue_.push_front(&member);
+  reporter_->on_state(member);
+}
+
+bool Run::is_finished() const { return run_.is_over(); }
+
 void Run::save(const std::filesystem::path& path, size_t network) const {
-  const JobNetwork& n = members_[0]->job().model().networks().at(network);
+  const JobNetwork& n = run_.members[0]->job().model().networks().at(network);
   io::write_safetensors(
-      path,
-      member_state(std::as_const(*array_).state(), 0, n.prefix()).tensors());
+      path, member_state(std::as_const(*run_.array).state(), 0, n.prefix())
+                .tensors());
 }
 
 int64_t Run::num_parameters() const {
-  return train::num_parameters(std::as_const(*array_).state());
-}
-
-void Run::say(LogLevel level, const std::string& text) {
-  for (const auto& member : members_) member->log(text);
-  if (options_.listener) options_.listener->on_message(level, text);
-}
-
-void Run::say_each(
-    LogLevel level,
-    const std::function<std::vector<std::string>(const MemberRun&)>& words) {
-  std::map<std::string, Members> speakers;
-  for (const auto& member : members_) {
-    for (const std::string& text : words(*member)) {
-      speakers[text].push_back(member.get());
-    }
-  }
-  for (const auto& [text, members] : speakers) {
-    for (MemberRun* member : members) member->log(text);
-    if (!options_.listener) continue;
-    std::string who;
-    if (members.size() < members_.size()) {
-      who = members[0]->name();
-      if (members.size() > 1) {
-        who += fmt::format(" and {} more", members.size() - 1);
-      }
-      who += ": ";
-    }
-    options_.listener->on_message(level, who + text);
-  }
-}
-
-void Run::say(MemberRun& member, LogLevel level, const std::string& text) {
-  if (is_alone_) return say(level, text);
-  member.log(text);
-  if (!options_.listener) return;
-  options_.listener->on_message(level,
-                                fmt::format("{}: {}", member.name(), text));
-}
-
-void Run::report() {
-  if (!options_.listener) return;
-  if (is_alone_) return report_step(*members_[0]);
-  for (MemberRun* member : with_state(MemberState::kTraining)) {
-    MemberReport& row = report_->members[member->number];
-    row.step = member->record().step;
-    row.epoch = member->epoch();
-    row.loss = member->mean_loss(0).value_or(array_->loss(0, member->member));
-    row.lr = array_->rate(0, member->member);
-    ++report_->model_steps;
-    report_->samples += member->rows;
-  }
-  options_.listener->on_array(*report_);
-}
-
-// Of a job alone.
-void Run::report_step(MemberRun& member) const {
-  const Job& job = member.job();
-  StepReport report{.step = member.record().step,
-                    .steps = job.num_steps(),
-                    .epoch = member.epoch(),
-                    .epochs = job.num_epochs(),
-                    .rows = member.rows,
-                    .memory_bytes = backend_->account().used_bytes()};
-  for (size_t i = 0; i < job.model().phases().size(); ++i) {
-    size_t network = job.model().phases()[i].network;
-    double last = array_->loss(i, member.member);
-    report.networks.push_back({job.model().networks()[network].name,
-                               member.mean_loss(i).value_or(last),
-                               array_->rate(i, member.member)});
-  }
-  options_.listener->on_step(report);
-}
-
-// What changes more rarely than steps.
-void Run::report_state(MemberRun& member) {
-  if (is_alone_) return;
-  MemberReport& row = report_->members[member.number];
-  row.name = member.name();
-  row.state = member.state;
-  row.step = member.record().step;
-  row.steps = member.job().num_steps();
-  row.epoch = member.epoch();
-  row.epochs = member.job().num_epochs();
-  row.evaluation = member.evaluation();
-  row.raw_evaluation = member.record().raw_evaluation;
-  row.best = member.best();
-  report_->memory_bytes = backend_->account().used_bytes();
-  report_->limit_bytes = member.job().config().memory_limit.value_or(0);
+  return train::num_parameters(std::as_const(*run_.array).state());
 }
 
 std::optional<double> Run::step_s() const {

@@ -1,7 +1,11 @@
-// Run: jobs that train, alone or as an array. The loop is Run::train() in
-// run.cpp.
+// Run: jobs that train, alone or as an array. The loop is Run::tick() in
+// run.cpp; it owns neither a thread nor the device.
+//
+// Everything that is written goes through a Recorder, everything that is said
+// through a Reporter. A job alone is an array without an axis of members.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,26 +13,38 @@
 #include <vector>
 
 #include "braid/data/joint_loader.h"
-#include "braid/train/run/member_run.h"
+#include "braid/train/run/recorder.h"
+#include "braid/train/run/reporter.h"
+#include "braid/train/run/run_context.h"
 
 namespace braid::train {
+
+class Run;
 
 struct RunOptions {
   // Of a run that was created; of several jobs the folder that their array
   // keeps its checkpoints in. Empty: no files.
   std::filesystem::path out = {};
   bool create = false;   // create it, once everything else is known to fit
+  bool writes = true;    // false: another process of the same run does
   int64_t capacity = 0;  // of several jobs: how many train at once; 0: all
-  std::function<bool()> stop = {};  // asked after every step
+  std::function<bool()> stop = {};  // asked before every step
+  // Called before every step; may stop, pause, promote and add members.
+  std::function<void(Run&)> control = {};
   Listener* listener = nullptr;
   runtime::Backend* device = nullptr;  // borrowed; null: opens the jobs' own
   std::filesystem::path trace = {};    // a file for Perfetto; empty: none
   // Of several jobs: the report that the listener gets, with a row for each of
   // them and maybe for others; borrowed. Null: one of its own.
   ArrayReport* report = nullptr;
+  // Keeps other records than `out` says.
+  std::unique_ptr<Recorder> recorder = {};
   plan::Profile profile = {};           // of several jobs, see ArrayOptions
   compile::PassObserver observer = {};  // of what is compiled
   bool logs_passes = false;  // a line for each pass, with a hash of its result
+  // How many steps may be under way before the losses of the first are looked
+  // at; absent: what the device is best with. At most kMostLag.
+  std::optional<int64_t> lag = {};
 };
 
 // One of several jobs, with the folder of its own run; empty: no files.
@@ -41,7 +57,7 @@ struct RunMember {
 
 enum class Ending {
   kDone,
-  kStoppedEarly,  // by early stopping; of several jobs: never
+  kStoppedEarly,  // all of them by early stopping
   kInterrupted,   // by RunOptions::stop
 };
 
@@ -72,115 +88,100 @@ class Run {
   bool tick();
   Ending ending() const { return ending_; }  // once tick() was false
 
+  // Between two steps, by the number of a member in members(). A job comes
+  // after all that wait; it is of the same kind as the others.
+  size_t add(const RunMember& member);
+  // It ends here, with a checkpoint.
+  void stop(size_t member);
+  // It gives its place up, with a checkpoint, until it is promoted.
+  void pause(size_t member);
+  // It goes on before all that wait, from where it paused. After the step
+  // `until` it pauses again; 0: it trains to its end.
+  void promote(size_t member, int64_t until = 0);
+
   // Whether there is nothing left to do: the folders hold the end of all runs.
   // Then run() leaves everything as it is.
   bool is_finished() const;
   const std::vector<std::unique_ptr<MemberRun>>& members() const {
-    return members_;
+    return run_.members;
   }
-  Array& array() { return *array_; }
-  runtime::Executables& programs() { return array_->programs(); }
+  // Once something was compiled: not for a run that was finished before.
+  Array& array() { return *run_.array; }
+  runtime::Executables& programs() { return array().programs(); }
   int64_t num_parameters() const;  // of one member
   // Of an array in which all members trained at once: the mean seconds of its
   // steps so far, without evaluations.
   std::optional<double> step_s() const;
-  bool shares_batches() const { return array_ && array_->shares_batches(); }
+  bool shares_batches() const {
+    return run_.array && run_.array->shares_batches();
+  }
 
   // Of the first job.
   int64_t steps_done() const { return record().step; }
-  const io::Scalars& evaluation() const { return members_[0]->evaluation(); }
-  const RunRecord& record() const { return members_[0]->record(); }
+  const io::Scalars& evaluation() const {
+    return run_.members[0]->evaluation();
+  }
+  const RunRecord& record() const { return run_.members[0]->record(); }
 
   // The present weights of a network of a job alone, by PyTorch names.
   void save(const std::filesystem::path& path, size_t network = 0) const;
 
  private:
-  using Members = std::vector<MemberRun*>;
-
-  void open();
-  void end(bool is_interrupted);
-  void note_failure(const std::exception& error);
-  void save_before_failure();
-  void note_listener();
   // --- how it begins (run_start.cpp)
-  void create_folders();
-  void restore_alone();
-  void restore_array();
+  void open();
+  void begin();
   void review_records();
-  void restore_own_folders();
-  void read_array_record(const io::CheckpointDir& checkpoint);
-  void make_array();
+  void compile_array();
   void seat(MemberRun& member);
-  void enter_waiting();
+  void seat_waiting();
   void say_what_is_ready();
   void say_what_was_checked(const Job& job);
-  void say_what_begins_anew();
   bool can_share_batches() const;
+  compile::PassObserver pass_observer();
   // --- steps
-  Members with_state(MemberState state) const;
+  void end(bool is_interrupted);
   void step();
+  bool is_anything_due() const;
+  void settle(int64_t lag);
   void prepare_loader();
-  void check_finite(MemberRun& member, size_t phase);
+  void check_finite(MemberRun& member, const Array::StepLoss& loss);
   void check_learned(MemberRun& member);
   void give_up(MemberRun& member, const std::string& text,
                std::string_view hint);
-  void fail(MemberRun& member, const std::string& text);
-  void report();
-  void report_step(MemberRun& member) const;
-  void report_state(MemberRun& member);
-  Members look_after();
-  Members evaluate();
-  void say_stopped(MemberRun& member);
-  std::vector<MemberRun::Values> evaluate_on(const Members& members);
+  MemberList look_after();
+  void end_member(MemberRun& member, MemberState state);
   std::vector<double> rates_of(const MemberRun& member) const;
+  // --- evaluation (run_eval.cpp)
+  MemberList evaluate();
+  void say_stopped(MemberRun& member);
+  std::vector<MemberRun::Values> evaluate_on(const MemberList& members);
   // --- what is kept
-  void save(const Members& due);
-  void save_alone();
-  void save_array(const Members& due);
-  io::Publication publication_of(MemberRun& member) const;
-  std::string file_prefix(const MemberRun& member) const;
+  void save(const MemberList& due);
   void retire();
   int64_t fitting_capacity(int64_t present, bool is_partial) const;
+  void note_failure(const std::exception& error);
+  void save_before_failure();
   void finish();
-  compile::PassObserver pass_observer();
-  void say(LogLevel level, const std::string& text);
-  void say(MemberRun& member, LogLevel level, const std::string& text);
-  // What several members have in common is said once; empty: nothing.
-  void say_each(
-      LogLevel level,
-      const std::function<std::vector<std::string>(const MemberRun&)>& words);
 
   RunOptions options_;
-  bool is_alone_ = true;
-  std::vector<std::unique_ptr<MemberRun>> members_;
-  std::unique_ptr<io::Trace> trace_;
   std::unique_ptr<runtime::Backend> own_backend_;
   runtime::Backend* backend_ = nullptr;  // that, or one that is given
-  std::unique_ptr<Array> array_;
-  std::optional<io::DirectoryLock> lock_;              // of an array's folder
-  std::unique_ptr<io::CheckpointWriter> checkpoints_;  // of an array
-  // Where members that go on find their content.
-  struct Source {
-    io::CheckpointDir checkpoint;
-    std::string prefix;
-  };
-  std::map<const MemberRun*, Source> sources_;
-  std::map<const MemberRun*, int64_t> places_;  // that members had
-  std::unique_ptr<data::JointLoader> loader_;   // null: to be made anew
+  RunContext run_;
+  ArrayReport own_report_;
+  std::unique_ptr<Reporter> reporter_;
+  std::unique_ptr<Recorder> recorder_;
+  std::deque<MemberRun*> queue_;               // those that wait
+  std::unique_ptr<data::JointLoader> loader_;  // null: to be made anew
   std::map<std::pair<const data::Dataset*, int64_t>,
            std::unique_ptr<data::Loader>>
       eval_loaders_;  // by rows of a batch
   MemberRun::DataSums data_sums_;
-  ArrayReport own_report_;
-  ArrayReport* report_ = nullptr;
   bool has_begun_ = false, has_ended_ = false;
   Ending ending_ = Ending::kDone;
   bool reads_data_ = false;  // what fails now leaves whole steps behind
-  bool is_listener_noted_ = false;
   double full_steps_s_ = 0;  // of steps with all members
   int64_t full_steps_ = 0;
-  int64_t ticks_ = 0;  // steps of the array
-  int64_t capacity_ = 0;
+  int64_t lag_ = 0;
   double compile_s_ = 0;
 };
 

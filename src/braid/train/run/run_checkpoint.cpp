@@ -1,5 +1,7 @@
 #include "braid/train/run/run_checkpoint.h"
 
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 
 #include "braid/base/error.h"
@@ -108,6 +110,23 @@ void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
     }
     file.check();
   }
+}
+
+io::NewestCheckpoint newest_checkpoint(const std::filesystem::path& root) {
+  io::NewestCheckpoint found = io::newest_complete(root);
+  if (found.checkpoint || found.warnings.empty()) return found;
+  fail_world(
+      "[resume] no checkpoint is whole\n  {}\n"
+      "HINT: delete '{}' to start over",
+      fmt::join(found.warnings, "\n  "), root.string());
+}
+
+void tidy_checkpoints(const MemberRun& member) {
+  std::filesystem::path root = checkpoints_path(member.out());
+  io::remove_litter(root);
+  if (!member.is_at_end()) return;
+  io::keep_last(root, member.job().config().checkpoint.keep,
+                member.best_steps());
 }
 
 }  // namespace braid::train

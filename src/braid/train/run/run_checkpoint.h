@@ -8,7 +8,7 @@
 #include "braid/io/checkpoint/checkpoint_writer.h"
 #include "braid/runtime/state.h"
 #include "braid/train/job/job_model.h"
-#include "braid/train/run/run_record.h"
+#include "braid/train/run/member_run.h"
 
 namespace braid::train {
 
@@ -30,5 +30,14 @@ std::vector<io::OwnedCheckpointFile> checkpoint_files(
 void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
                    const std::vector<JobNetwork>& networks, int64_t place = 0,
                    const std::string& prefix = "");
+
+// The newest whole checkpoint, if there is one; throws when all that exist are
+// damaged.
+io::NewestCheckpoint newest_checkpoint(const std::filesystem::path& root);
+
+// Removes what killed processes left. Of a run that has ended also the
+// checkpoints that are too many: nothing will be written that would delete
+// them.
+void tidy_checkpoints(const MemberRun& member);
 
 }  // namespace braid::train

@@ -28,37 +28,33 @@ class Averages {
 }  // namespace
 
 // Gives those with the best values so far.
-Run::Members Run::evaluate() {
-  std::map<std::pair<const data::Dataset*, int64_t>, Members> due;
-  for (MemberRun* member : with_state(MemberState::kTraining)) {
+MemberList Run::evaluate() {
+  std::map<std::pair<const data::Dataset*, int64_t>, MemberList> due;
+  for (MemberRun* member : run_.with_state(MemberState::kTraining)) {
     if (!member->is_eval_due()) continue;
     const Job& job = member->job();
     due[{job.data().eval.get(), job.eval_rows()}].push_back(member);
   }
-  Members best, stopped;
+  MemberList best, stopped;
   for (const auto& [data, members] : due) {
-    io::TraceSpan span(trace_.get(), "eval", "eval", "evaluation");
+    io::TraceSpan span(run_.trace.get(), "eval", "eval", "evaluation");
     bool has_averages = members[0]->job().config().ema.has_value();
     std::vector<MemberRun::Values> raw(members.size());
     if (has_averages) raw = evaluate_on(members);
     std::optional<Averages> averages;
-    if (has_averages) averages.emplace(*array_);
+    if (has_averages) averages.emplace(*run_.array);
     auto values = evaluate_on(members);
     averages.reset();
     for (size_t i = 0; i < members.size(); ++i) {
       MemberRun& member = *members[i];
       if (member.observe(values[i], raw[i])) best.push_back(&member);
       if (member.is_stopped_early()) stopped.push_back(&member);
-      report_state(member);
+      reporter_->on_state(member);
       member.log(result_words(member.record()));
-      if (!options_.listener || !is_alone_) continue;
-      options_.listener->on_eval(member.record().step, member.evaluation(),
-                                 member.record().raw_evaluation);
+      reporter_->on_evaluation(member);
     }
   }
-  if (!due.empty() && !is_alone_ && options_.listener) {
-    options_.listener->on_array(*report_);
-  }
+  if (!due.empty()) reporter_->on_table();
   for (MemberRun* member : stopped) say_stopped(*member);
   return best;
 }
@@ -72,11 +68,11 @@ void Run::say_stopped(MemberRun& member) {
   if (mark.metric != best.metric && best.value) {
     text += fmt::format(", {} at step {}", best.metric, best.step);
   }
-  say(member, LogLevel::kInfo, text);
+  reporter_->say(member, LogLevel::kInfo, text);
 }
 
 // Values of the present weights.
-std::vector<MemberRun::Values> Run::evaluate_on(const Members& members) {
+std::vector<MemberRun::Values> Run::evaluate_on(const MemberList& members) {
   const Job& job = members[0]->job();
   auto& loader = eval_loaders_[{job.data().eval.get(), job.eval_rows()}];
   if (!loader) {
@@ -97,9 +93,9 @@ std::vector<MemberRun::Values> Run::evaluate_on(const Members& members) {
   };
   loader->seek({});
   while (const data::Batch* batch = next()) {
-    const runtime::Executor& executor = array_->evaluate(*batch);
+    const runtime::Executor& executor = run_.array->evaluate(*batch);
     for (size_t i = 0; i < members.size(); ++i) {
-      auto place = static_cast<size_t>(array_->place(members[i]->member));
+      auto place = static_cast<size_t>(run_.array->place(members[i]->member));
       sums[i].add(executor, batch->rows, place);
     }
   }

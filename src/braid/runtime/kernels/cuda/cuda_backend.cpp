@@ -1,8 +1,8 @@
 // A CUDA device. Kernels run on one compute stream; fetches, evictions and
 // updates on the host have a stream each. Every one of those first waits for
 // what the compute stream was given so far, because memory that compute has
-// done with may be reused by a copy; nothing here blocks the caller but
-// write, read and synchronize.
+// done with may be reused by a copy; nothing here blocks the caller but read
+// and synchronize, and write while all of its ring is on its way.
 //
 // Scratch of libtorch lies in the planned workspaces (cuda_scratch.h). The
 // only other memory it holds is the fixed workspace of cuBLAS, which is taken
@@ -17,6 +17,7 @@
 #include "braid/runtime/kernels/cuda/compute_stream.h"
 #include "braid/runtime/kernels/cuda/cuda_graph.h"
 #include "braid/runtime/kernels/cuda/cuda_kernels.h"
+#include "braid/runtime/kernels/cuda/cuda_rings.h"
 #include "braid/runtime/kernels/cuda/cuda_scratch.h"
 #include "braid/runtime/signature.h"
 
@@ -115,6 +116,9 @@ class CudaBackend : public Backend {
   void release_host(std::byte* data) override;
   void write(std::byte* device, const std::byte* host, int64_t bytes) override;
   void read(std::byte* host, const std::byte* device, int64_t bytes) override;
+  std::unique_ptr<ResultRing> make_ring(int64_t entries,
+                                        int64_t bytes) override;
+  int64_t lag() const override { return 2; }
   Run prepare(const Call& call) override;
   Run prepare_host(const Call& call) override;
   int64_t measure_workspace(const Graph& graph, const Node& node,
@@ -135,7 +139,6 @@ class CudaBackend : public Backend {
         : ComputeStream::Current(b.compute_) {}
   };
   const CudaStream& compute() const { return compute_.stream(); }
-  void copy_now(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind);
   void begin_on(const CudaStream& stream, const Issue& issue);
   void record_pass(CudaGraph& graph, const Run& body);
 
@@ -143,6 +146,7 @@ class CudaBackend : public Backend {
   std::unique_ptr<CudaScratchUse> scratch_;
   ComputeStream compute_;
   CudaStream h2d_, d2h_, updates_;
+  InputRing inputs_;
   CudaEvent issued_;  // recorded again and again: waits see the last record
   HostErrors errors_;
   CudaGraph* recording_ = nullptr;
@@ -182,22 +186,25 @@ void CudaBackend::release_host(std::byte* data) { cudaFreeHost(data); }
 
 void CudaBackend::write(std::byte* device, const std::byte* host,
                         int64_t bytes) {
-  copy_now(device, host, bytes, cudaMemcpyHostToDevice);
+  Current current(*this);
+  inputs_.write(device, host, bytes, compute());
+  errors_.throw_if_any();
 }
 
 void CudaBackend::read(std::byte* host, const std::byte* device,
                        int64_t bytes) {
-  copy_now(host, device, bytes, cudaMemcpyDeviceToHost);
-}
-
-void CudaBackend::copy_now(void* to, const void* from, int64_t bytes,
-                           cudaMemcpyKind kind) {
   Current current(*this);
-  check_cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind,
-                             compute().get()),
+  check_cuda(cudaMemcpyAsync(host, device, static_cast<size_t>(bytes),
+                             cudaMemcpyDeviceToHost, compute().get()),
              "cudaMemcpyAsync");
   check_cuda(cudaStreamSynchronize(compute().get()), "cudaStreamSynchronize");
   errors_.throw_if_any();
+}
+
+std::unique_ptr<ResultRing> CudaBackend::make_ring(int64_t entries,
+                                                   int64_t bytes) {
+  Current current(*this);
+  return std::make_unique<CudaResultRing>(entries, bytes, compute(), errors_);
 }
 
 Run CudaBackend::prepare(const Call& call) {

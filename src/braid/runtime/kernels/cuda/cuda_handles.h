@@ -59,6 +59,10 @@ class CudaEvent {
     check_cuda(cudaStreamWaitEvent(stream.get(), event_, 0),
                "cudaStreamWaitEvent");
   }
+  // The host waits for the last record.
+  void await() const {
+    check_cuda(cudaEventSynchronize(event_), "cudaEventSynchronize");
+  }
 
  private:
   cudaEvent_t event_ = nullptr;
