@@ -28,6 +28,14 @@ class RunTest : public SmallJobs {
   std::string metrics(const std::string& name) const {
     return io::read_text(folder_.path() / name / "metrics.jsonl");
   }
+
+  std::string metrics_without_times(const std::string& name) const {
+    std::string lines = metrics(name);
+    for (size_t at; (at = lines.find("\"time_s\"")) != lines.npos;) {
+      lines.erase(at, lines.find_first_of(",}", at) - at);
+    }
+    return lines;
+  }
 };
 
 TEST_F(RunTest, LearnsAndTellsOfEveryStepAndEvaluation) {
@@ -126,13 +134,30 @@ TEST_F(RunTest, InTwoHalvesItEndsAsInOne) {
   EXPECT_EQ(seen.steps.front().step, 6);
   EXPECT_TRUE(bits_of(whole) == bits_of(second));
   EXPECT_EQ(whole.evaluation(), second.evaluation());
-  auto without_times = [](std::string lines) {
-    for (size_t at; (at = lines.find("\"time_s\"")) != lines.npos;) {
-      lines.erase(at, lines.find_first_of(",}", at) - at);
-    }
-    return lines;
-  };
-  EXPECT_EQ(without_times(metrics("whole")), without_times(metrics("halves")));
+  EXPECT_EQ(metrics_without_times("whole"), metrics_without_times("halves"));
+}
+
+// When losses are looked at changes nothing but what a person sees in between.
+TEST_F(RunTest, EndsTheSameHoweverFarLossesLagBehind) {
+  std::string text = "epochs: 4\nlog_every: 5\naccumulate: 2\n";
+  Job job(machine(), small(text));
+  train::Run prompt(job, {.out = create("prompt", job.config()), .lag = 0});
+  prompt.run();
+  for (int64_t lag : {1, 3, 7}) {
+    std::string name = fmt::format("lag-{}", lag);
+    train::Run late(job, {.out = create(name, job.config()), .lag = lag});
+    EXPECT_EQ(late.run(), Ending::kDone);
+    EXPECT_TRUE(bits_of(prompt) == bits_of(late)) << lag;
+    EXPECT_EQ(prompt.evaluation(), late.evaluation()) << lag;
+    EXPECT_EQ(metrics_without_times("prompt"), metrics_without_times(name));
+  }
+}
+
+TEST_F(RunTest, ALagThatIsNotPossibleIsRefused) {
+  Job job(machine(), small("steps: 2"));
+  for (int64_t lag : {-1, 8}) {
+    EXPECT_THROW(train::Run(job, {.lag = lag}), std::invalid_argument) << lag;
+  }
 }
 
 // The same without files: a run that ended has nothing to do.
@@ -228,22 +253,27 @@ class BrokenData : public RunTest {
 TEST_F(BrokenData, ALossThatIsNoNumberStopsTheRun) {
   JobConfig made = broken("epochs: 3");
   Job job(machine(), made);
-  train::Run run(job, {});
-  std::string text = io::error_of<std::runtime_error>([&] { run.run(); });
-  io::expect_contains(text, "[train] the loss is nan at step 2; nothing was");
-  io::expect_contains(text, "HINT: ");
+  for (int64_t lag : {0, 1, 5}) {
+    train::Run run(job, {.lag = lag});
+    std::string text = io::error_of<std::runtime_error>([&] { run.run(); });
+    io::expect_contains(text, "[train] the loss is nan at step 2; nothing was");
+    io::expect_contains(text, "HINT: ");
+    EXPECT_EQ(run.steps_done(), 1) << lag;
+  }
 }
 
 TEST_F(BrokenData, TheNewestCheckpointIsFromBefore) {
   JobConfig made = broken("epochs: 3\ncheckpoint: {every: 1}");
   Job job(machine(), made);
-  std::filesystem::path out = create("broken", made);
-  {
-    train::Run run(job, {.out = out});
-    std::string text = io::error_of<std::runtime_error>([&] { run.run(); });
-    io::expect_contains(text, "step 1 is saved");
+  for (int64_t lag : {0, 5}) {
+    std::filesystem::path out = create(fmt::format("broken-{}", lag), made);
+    {
+      train::Run run(job, {.out = out, .lag = lag});
+      std::string text = io::error_of<std::runtime_error>([&] { run.run(); });
+      io::expect_contains(text, "step 1 is saved");
+    }
+    EXPECT_EQ(io::num_entries(checkpoints_path(out)), 1u) << lag;
   }
-  EXPECT_EQ(io::num_entries(checkpoints_path(out)), 1u);
 }
 
 TEST_F(BrokenData, OrTheStepIsSkippedAndSaid) {

@@ -52,9 +52,7 @@ class Trainer {
     if (rates_) rates_->after_step(losses());
   }
   // Loss of the last step, per member.
-  std::vector<double> losses() const {
-    return programs_->executor(0).losses();
-  }
+  std::vector<double> losses() const { return programs_->executor(0).losses(); }
 
   // Sets a hyper-parameter of a member: "lr", or "dropout" for all its
   // dropout layers, "label_smoothing" for all its losses. Unknown names are

@@ -7,6 +7,12 @@
 #include "braid/train/job/model_state.h"
 
 namespace braid::train {
+namespace {
+
+// Losses that wait to be taken.
+constexpr int64_t kMostSettled = 1 << 16;
+
+}  // namespace
 
 bool is_of_member(const Slot& slot) {
   return is_saved(slot) && slot.use != SlotUse::kActiveMask;
@@ -254,16 +260,24 @@ void Array::settle(int64_t lag) {
     std::vector<double> losses =
         programs_->executor(oldest.program).losses(oldest.number);
     for (const auto& [place, turn] : oldest.turns) {
-      settled_.push_back(
-          {oldest.phase, turn.member, turn.step, losses.at(place)});
+      double loss = losses_[oldest.phase][place] = losses.at(place);
+      settled_.push_back({oldest.phase, turn.member, turn.step, loss});
     }
     issued_.pop_front();
+  }
+  if (std::ssize(settled_) > kMostSettled) {
+    settled_.erase(settled_.begin(), settled_.end() - kMostSettled / 2);
   }
 }
 
 std::vector<Array::StepLoss> Array::take_losses(int64_t lag) {
   settle(lag);
   return std::exchange(settled_, {});
+}
+
+double Array::loss(size_t phase, MemberId member) {
+  settle(0);
+  return losses_.at(phase)[at(member)];
 }
 
 double Array::rate(size_t phase, MemberId member) const {

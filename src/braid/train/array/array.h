@@ -105,8 +105,11 @@ class Array {
     double loss = 0;
   };
   // Losses of steps since the last call, in their order. Waits for all steps
-  // but the newest `lag`, whose losses come with a later call.
+  // but the newest `lag`, whose losses come with a later call. Where nobody
+  // takes them only the newest are kept.
   std::vector<StepLoss> take_losses(int64_t lag = 0);
+  // Of a member's last step in that phase; waits for it.
+  double loss(size_t phase, MemberId member);
   double rate(size_t phase, MemberId member) const;
 
   // Runs the evaluation of all members on a batch. Its outputs are by place.
@@ -174,6 +177,7 @@ class Array {
   };
   std::deque<Issued> issued_;
   std::vector<StepLoss> settled_;
+  std::vector<std::vector<double>> losses_;  // the last by phase, then place
   std::vector<bool> active_;  // what the mask holds, by place
 };
 

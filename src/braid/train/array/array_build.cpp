@@ -48,6 +48,7 @@ void Array::compile() {
     own_slots_.push_back(own_slots(*kinds_[i]));
   }
   make_beginnings();
+  losses_.assign(num_phases, std::vector<double>(places_.size()));
   for (size_t i = 0; i < num_phases; ++i) {
     const JobNetwork& network =
         first.model().networks()[first.model().phases()[i].network];

@@ -340,6 +340,9 @@ int64_t Run::fitting_capacity(int64_t present, bool is_partial) const {
 }
 
 size_t Run::add(const RunMember& member) {
+  if (has_ended_) {
+    fail_usage("[run] '{}' cannot be added: the run has ended", member.name);
+  }
   size_t number = run_.members.size();
   run_.members.push_back(
       std::make_unique<MemberRun>(*member.job, member.name, member.out));

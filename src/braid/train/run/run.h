@@ -88,8 +88,9 @@ class Run {
   bool tick();
   Ending ending() const { return ending_; }  // once tick() was false
 
-  // Between two steps, by the number of a member in members(). A job comes
-  // after all that wait; it is of the same kind as the others.
+  // Between two steps, by the number of a member in members(), until tick() was
+  // false. A job comes after all that wait; it is of the same kind as the
+  // others.
   size_t add(const RunMember& member);
   // It ends here, with a checkpoint.
   void stop(size_t member);
@@ -105,7 +106,7 @@ class Run {
   const std::vector<std::unique_ptr<MemberRun>>& members() const {
     return run_.members;
   }
-  // Once something was compiled: not for a run that was finished before.
+  // Not for several jobs that were finished before.
   Array& array() { return *run_.array; }
   runtime::Executables& programs() { return array().programs(); }
   int64_t num_parameters() const;  // of one member
@@ -130,6 +131,8 @@ class Run {
   // --- how it begins (run_start.cpp)
   void open();
   void begin();
+  void prepare();
+  void restore_end();
   void review_records();
   void compile_array();
   void seat(MemberRun& member);

@@ -61,15 +61,28 @@ void Run::begin() {
   review_records();
   recorder_->tidy(run_);
   for (const auto& member : run_.members) reporter_->on_state(*member);
-  if (run_.is_over()) return;
-  compile_array();
-  recorder_->create(run_);
-  say_what_is_ready();
+  if (run_.is_over()) return restore_end();
+  prepare();
   for (const auto& member : run_.members) {
     if (member->state == MemberState::kTraining) seat(*member);
     if (member->state == MemberState::kWaiting) queue_.push_back(member.get());
   }
   seat_waiting();
+}
+
+void Run::prepare() {
+  compile_array();
+  recorder_->create(run_);
+  say_what_is_ready();
+}
+
+// What a job alone ended with can be had still.
+void Run::restore_end() {
+  if (run_.capacity > 0) return;
+  compile_array();
+  MemberRun& member = *run_.members[0];
+  member.member = run_.array->add(member.job());
+  recorder_->restore(member, *run_.array);
 }
 
 void Run::open() {
@@ -80,6 +93,10 @@ void Run::open() {
   if (!options_.device) own_backend_ = job.open_device();
   backend_ = options_.device ? options_.device : own_backend_.get();
   lag_ = options_.lag.value_or(backend_->lag());
+  if (lag_ < 0 || lag_ > runtime::kMostLag) {
+    fail_usage("[run] losses can lag 0 to {} steps behind, not {}",
+               runtime::kMostLag, lag_);
+  }
   double open_s = 0;
   for (const auto& member : run_.members) open_s += member->job().open_s();
   reporter_->say(LogLevel::kDebug,
@@ -90,7 +107,8 @@ void Run::compile_array() {
   auto begin = std::chrono::steady_clock::now();
   std::vector<const Job*> kinds;
   for (const auto& member : run_.members) {
-    if (!has_ended(member->state)) kinds.push_back(&member->job());
+    bool is_alone = run_.capacity == 0;
+    if (is_alone || !has_ended(member->state)) kinds.push_back(&member->job());
   }
   // A checkpoint is from before the array became smaller.
   int64_t before = run_.capacity;
@@ -157,6 +175,8 @@ void Run::seat(MemberRun& member) {
 }
 
 void Run::seat_waiting() {
+  if (queue_.empty()) return;
+  if (!run_.array) prepare();  // a job came to those that were finished
   while (!queue_.empty() && run_.array->size() < run_.array->num_places()) {
     MemberRun& next = *queue_.front();
     queue_.pop_front();
