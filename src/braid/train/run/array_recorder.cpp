@@ -24,6 +24,7 @@ class ArrayRecorder : public Recorder {
   void tidy(RunContext& run) override;
   void create(RunContext& run) override;
   void restore(MemberRun& member, Array& array) override;
+  void open(MemberRun& member) override { open_folder(member); }
   void save(RunContext& run, const Reporter& reporter,
             const MemberList& due) override;
   void pause(MemberRun& member, Array& array) override;
@@ -47,7 +48,12 @@ class ArrayRecorder : public Recorder {
   std::unique_ptr<io::CheckpointWriter> checkpoints_;
   std::map<const MemberRun*, Source> sources_;
   // What members' own folders should have had from the newest checkpoint.
-  std::vector<std::pair<io::CheckpointDir, io::Publication>> unpublished_;
+  struct Unpublished {
+    MemberRun& member;
+    io::CheckpointDir checkpoint;
+    io::Publication publication;
+  };
+  std::vector<Unpublished> unpublished_;
 };
 
 // Files of a member in the array's checkpoint begin with its number.
@@ -116,7 +122,7 @@ void ArrayRecorder::read_array(RunContext& run,
     }
     if (!record.members[i].is_due) continue;
     member.saved_step = member.record().step;
-    unpublished_.emplace_back(checkpoint, publication_of(run, member));
+    unpublished_.push_back({member, checkpoint, publication_of(run, member)});
   }
 }
 
@@ -152,7 +158,8 @@ void ArrayRecorder::read_own_folder(MemberRun& member,
 // A process that was killed may have left members without what is theirs.
 void ArrayRecorder::tidy(RunContext& run) {
   io::remove_litter(checkpoints_path(out_));
-  for (const auto& [checkpoint, p] : std::exchange(unpublished_, {})) {
+  for (const auto& [member, checkpoint, p] : unpublished_) {
+    open_folder(member);
     io::remove_litter(p.root);
     std::vector<io::CheckpointFile> files;
     for (const auto& [there, here] : p.files) {
@@ -160,6 +167,7 @@ void ArrayRecorder::tidy(RunContext& run) {
     }
     io::save_checkpoint(p.root, p.step, files, *p.meta);
   }
+  unpublished_.clear();
   for (const auto& member : run.members) {
     if (holds_run(member->out())) tidy_checkpoints(*member);
   }
@@ -184,7 +192,6 @@ void ArrayRecorder::open_folder(MemberRun& member) {
 }
 
 void ArrayRecorder::restore(MemberRun& member, Array& array) {
-  open_folder(member);  // of one that came later
   auto source = sources_.find(&member);
   if (source == sources_.end()) return;
   restore_state(source->second.checkpoint, array.state(),

@@ -11,7 +11,8 @@
 
 namespace braid::train {
 
-// One thread. Calls come in the order of this list; those from restore() on
+// One thread. Calls come in the order of this list, but for restore(), which
+// comes before create() for those that train first; those from restore() on
 // come again and again.
 class Recorder {
  public:
@@ -29,6 +30,8 @@ class Recorder {
   virtual void create(RunContext&) {}
   // Writes the content of a member that goes on into its place.
   virtual void restore(MemberRun& member, Array& array) = 0;
+  // It begins to train: makes what create() did not know of.
+  virtual void open(MemberRun&) {}
   // A loss of a step, in order of steps.
   virtual void add_loss(const MemberRun&, size_t /*phase*/, int64_t /*step*/,
                         double /*loss*/) {}

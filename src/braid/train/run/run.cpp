@@ -367,6 +367,7 @@ void Run::stop(size_t number) {
 
 void Run::pause(size_t number) {
   MemberRun& member = *run_.members.at(number);
+  if (member.state == MemberState::kPaused) return;
   settle(0);
   if (member.state == MemberState::kWaiting) std::erase(queue_, &member);
   if (has_ended(member.state)) return;

@@ -131,11 +131,11 @@ class Run {
   // --- how it begins (run_start.cpp)
   void open();
   void begin();
-  void prepare();
   void restore_end();
   void review_records();
   void compile_array();
-  void seat(MemberRun& member);
+  void enter(MemberRun& member);
+  void start(MemberRun& member);
   void seat_waiting();
   void say_what_is_ready();
   void say_what_was_checked(const Job& job);

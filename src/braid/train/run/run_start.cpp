@@ -1,6 +1,7 @@
 // How a run begins: folders, the newest checkpoint if there is one, programs,
 // and members in their places.
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "braid/base/error.h"
@@ -62,18 +63,10 @@ void Run::begin() {
   recorder_->tidy(run_);
   for (const auto& member : run_.members) reporter_->on_state(*member);
   if (run_.is_over()) return restore_end();
-  prepare();
-  for (const auto& member : run_.members) {
-    if (member->state == MemberState::kTraining) seat(*member);
-    if (member->state == MemberState::kWaiting) queue_.push_back(member.get());
+  for (MemberState state : {MemberState::kTraining, MemberState::kWaiting}) {
+    std::ranges::copy(run_.with_state(state), std::back_inserter(queue_));
   }
   seat_waiting();
-}
-
-void Run::prepare() {
-  compile_array();
-  recorder_->create(run_);
-  say_what_is_ready();
 }
 
 // What a job alone ended with can be had still.
@@ -149,8 +142,8 @@ bool Run::can_share_batches() const {
          run_.with_state(MemberState::kWaiting).empty();
 }
 
-// A member enters: as its job says, or as it was.
-void Run::seat(MemberRun& member) {
+// A member gets a place: as its job says, or as it was. Nothing is written.
+void Run::enter(MemberRun& member) {
   Array& array = *run_.array;
   if (array.shares_batches()) {
     for (const MemberRun* other : run_.with_state(MemberState::kTraining)) {
@@ -164,6 +157,10 @@ void Run::seat(MemberRun& member) {
   member.former_place = -1;
   member.state = MemberState::kTraining;
   recorder_->restore(member, array);
+}
+
+void Run::start(MemberRun& member) {
+  recorder_->open(member);
   member.open_files(run_.trace.get());
   member.start();
   if (member.record().step > 0) {
@@ -174,14 +171,23 @@ void Run::seat(MemberRun& member) {
   reporter_->on_state(member);
 }
 
+// The first ones bring the programs along. Files are made once everything else
+// is known to work.
 void Run::seat_waiting() {
   if (queue_.empty()) return;
-  if (!run_.array) prepare();  // a job came to those that were finished
+  bool is_first = !run_.array;
+  if (is_first) compile_array();
+  MemberList entered;
   while (!queue_.empty() && run_.array->size() < run_.array->num_places()) {
-    MemberRun& next = *queue_.front();
+    entered.push_back(queue_.front());
     queue_.pop_front();
-    seat(next);
+    enter(*entered.back());
   }
+  if (is_first) {
+    recorder_->create(run_);
+    say_what_is_ready();
+  }
+  for (MemberRun* member : entered) start(*member);
 }
 
 void Run::say_what_is_ready() {
