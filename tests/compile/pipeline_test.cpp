@@ -27,18 +27,18 @@ TEST(Pipeline, HasThePassesThatAStepNeeds) {
   StepSpec spec = spec_of(small_models()[0]);
   using Names = std::vector<std::string>;
   EXPECT_EQ(names_of(spec),
-            (Names{"forward", "pool_first", "precision", "autodiff",
-                   "accumulate", "optimizer", "layout", "chains"}));
+            (Names{"forward", "sink_relu", "precision", "autodiff",
+                   "accumulate", "optimizer", "layout", "fusion"}));
   spec.capacity = 3;
   spec.masked = true;
   passes::set_option(spec.optimizer, "skip_nonfinite", 1);
   EXPECT_EQ(
       names_of(spec),
-      (Names{"forward", "guard", "mask", "pool_first", "array", "precision",
-             "autodiff", "accumulate", "optimizer", "layout", "chains"}));
+      (Names{"forward", "guard", "mask", "sink_relu", "array", "precision",
+             "autodiff", "accumulate", "optimizer", "layout", "fusion"}));
   spec.optimizer = {};
   EXPECT_EQ(names_of(spec, {.device = {.has_fusion = false}}),
-            (Names{"forward", "pool_first", "array", "precision", "layout"}));
+            (Names{"forward", "sink_relu", "array", "precision", "layout"}));
 }
 
 // The list of names is what a user may ask for.

@@ -11,8 +11,8 @@ from braid_run import braid_bin, run_braid
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSES = (
-    "forward guard loss_scale mask pool_first array precision autodiff accumulate optimizer "
-    "layout chains program"
+    "forward guard loss_scale mask sink_relu array precision autodiff accumulate optimizer "
+    "layout fusion program"
 ).split()
 
 

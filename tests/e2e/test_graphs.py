@@ -66,13 +66,13 @@ def test_a_printed_forward_is_a_model(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "after", ["forward", "array", "autodiff", "accumulate", "optimizer", "layout", "chains"]
+    "after", ["forward", "array", "autodiff", "accumulate", "optimizer", "layout", "fusion"]
 )
 def test_every_pass_can_be_printed(after):
     args = ["inspect", "mlp(dropout=0.1)", "--copies", "2", "--accumulate", "2"]
     text = run_braid(*args, "--dump-after", after).stdout
     assert text.startswith("braid-graph 1\n") and 'output "loss"' in text
-    order = ["forward", "array", "autodiff", "accumulate", "optimizer", "layout", "chains"]
+    order = ["forward", "array", "autodiff", "accumulate", "optimizer", "layout", "fusion"]
     seen = {
         "array": "members=2",
         "autodiff": " backward",
@@ -83,14 +83,14 @@ def test_every_pass_can_be_printed(after):
         assert (word in text) == (order.index(earlier) <= order.index(after)), word
 
 
-def test_chains_are_the_last_pass():
+def test_fusions_are_the_last_pass():
     """Runs of pointwise nodes become one node, in a step for a CPU."""
-    laid_out, chained = (
+    laid_out, fused = (
         run_braid("inspect", "resblock", "--dump-after", after).stdout
-        for after in ("layout", "chains")
+        for after in ("layout", "fusion")
     )
-    assert " = chain(" not in laid_out and " = chain(" in chained
-    assert len(chained.splitlines()) < len(laid_out.splitlines())
+    assert " = fusion(" not in laid_out and " = fusion(" in fused
+    assert len(fused.splitlines()) < len(laid_out.splitlines())
 
 
 @pytest.fixture(name="tied")

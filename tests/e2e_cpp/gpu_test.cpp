@@ -251,7 +251,7 @@ TEST_F(Gpu, CopiesAndHostRunsKeepTheirOrder) {
 
 TEST_F(Gpu, RecordedCopiesAndHostRunsKeepTheirOrder) {
   Chain chain(gpu());
-  runtime::Run replay = gpu().capture([&] { chain.issue(); });
+  runtime::Thunk replay = gpu().capture([&] { chain.issue(); });
   ASSERT_TRUE(replay);
   for (int value = 1; value < 20; ++value) {
     chain.set_source(value);

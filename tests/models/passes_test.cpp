@@ -5,7 +5,7 @@
 
 #include "braid/graph/text.h"
 #include "braid/graph/verify.h"
-#include "braid/passes/rewrite/chains.h"
+#include "braid/passes/rewrite/fusion.h"
 #include "models/zoo_sizes.h"
 #include "passes/model_steps.h"
 
@@ -40,7 +40,7 @@ TEST_P(PassesOnModels, EveryPassLeavesAWellFormedGraph) {
   verify(step.graph);
   step = passes::layout(ops_, step);
   verify(step.graph);
-  step = passes::chains(ops_, step);
+  step = passes::fusion(ops_, step);
   verify(step.graph);
   std::string text = print_graph(step.graph);
   EXPECT_EQ(print_graph(parse_graph(text, ops_)), text);

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "braid/ops/core/chain.h"
+#include "braid/ops/core/fusion.h"
 #include "braid/ops/core/precision_rows.h"
 #include "one_node.h"
 
@@ -65,7 +65,7 @@ TEST(OpTableTest, OnlyDropoutIsRandomAndOnlyTwoOpsWriteSlots) {
 
 TEST(OpTableTest, FactsAreThoseOfTheLists) {
   for (const auto& [name, op] : table().all()) {
-    EXPECT_EQ(op.fusible, find_chain_op(name)) << name;
+    EXPECT_EQ(op.fusible, find_fusion_op(name)) << name;
     EXPECT_EQ(op.precision, precision_of(name)) << name;
     EXPECT_EQ(op.uses_slot(), op.is(OpKind::kRead) || op.writes_slot) << name;
     EXPECT_TRUE(!op.fusible || op.pointwise) << name;
@@ -74,7 +74,7 @@ TEST(OpTableTest, FactsAreThoseOfTheLists) {
                    op.is(OpKind::kConvolutionBackward);
     EXPECT_EQ(is_conv, name.starts_with("conv")) << name;
   }
-  for (const ChainOp& op : chain_ops()) EXPECT_TRUE(table().find(op.name));
+  for (const FusionOp& op : fusion_ops()) EXPECT_TRUE(table().find(op.name));
 }
 
 // Structural kinds have one op each, since passes make them by their kind.

@@ -79,8 +79,8 @@ INSTANTIATE_TEST_SUITE_P(Types, RandomGraphs,
                            return std::string(dtype_name(made.param));
                          });
 
-// So what is checked above is checked for chains.
-TEST(RandomGraphChains, MostStepsHaveSome) {
+// So what is checked above is checked for fusions.
+TEST(RandomGraphFusions, MostStepsHaveSome) {
   constexpr uint64_t kSeeds = 40;
   OpTable ops = standard_ops();
   uint64_t found = 0;
@@ -89,7 +89,7 @@ TEST(RandomGraphChains, MostStepsHaveSome) {
     passes::StepGraph step =
         train::build_step(ops, build_graph(ops, graph),
                           {.optimizer = passes::make_optimizer("sgd")});
-    found += std::ranges::count(step.graph.nodes(), ops.find("chain"),
+    found += std::ranges::count(step.graph.nodes(), ops.find("fusion"),
                                 &Node::op) > 0;
   }
   EXPECT_GT(found, kSeeds / 2);

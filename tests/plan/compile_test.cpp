@@ -160,7 +160,7 @@ TEST(Compile, GradientsCanBeFoundBeforeTheirUpdate) {
   Program program = compile(table(), step, keep_all(8));
   EXPECT_EQ(program.gradients.size(), step.gradients.size());
   for (const auto& gradient : program.gradients) {
-    const Call& call = program.calls[static_cast<size_t>(gradient.call)];
+    const PlannedCall& call = program.calls[static_cast<size_t>(gradient.call)];
     EXPECT_EQ(call.inputs[1], gradient.allocation);
     EXPECT_EQ(program.graph.node(call.node).op->name, "adamw_update");
   }

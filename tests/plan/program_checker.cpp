@@ -112,7 +112,7 @@ Uses Checker::uses_of(const Instruction& i) const {
   Uses uses;
   if (i.moves_bytes()) return {{i.source}, {i.target}};
   if (i.opcode == Opcode::kWait) return uses;
-  const Call& call = program_.calls[static_cast<size_t>(i.call)];
+  const PlannedCall& call = program_.calls[static_cast<size_t>(i.call)];
   for (int32_t id : call.inputs) {
     if (id != kNone) uses.reads.push_back(id);
   }
@@ -241,7 +241,7 @@ void Checker::begin_values(bool micro, bool update) {
 }
 
 void Checker::run_call(int32_t i) {
-  const Call& call = program_.calls[static_cast<size_t>(at(i).call)];
+  const PlannedCall& call = program_.calls[static_cast<size_t>(at(i).call)];
   const Node& node = graph_.node(call.node);
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     if (node.inputs[k] == kNone) continue;

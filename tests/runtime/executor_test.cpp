@@ -178,8 +178,8 @@ TEST(ExecutorTest, AnArenaThatDoesNotFitIsReported) {
 TEST(ExecutorTest, AKernelThatFailsIsReportedAndTheNextStepRuns) {
   KernelTable broken = cpu_kernels();
   bool fails = true;
-  broken.add("neg", [&](const Call& call) -> runtime::Run {
-    runtime::Run run = kernels().prepare(call);
+  broken.add("neg", [&](const Call& call) -> runtime::Thunk {
+    runtime::Thunk run = kernels().prepare(call);
     return [&fails, run] {
       if (fails) throw std::runtime_error("no luck");
       run();
@@ -217,7 +217,7 @@ TEST(ExecutorTest, EachCallRunsWithItsOwnThreads) {
   EXPECT_EQ(threads_for({.flops = 10, .bytes = 1e9}, 8), 8);
   std::vector<int> seen;
   KernelTable watching = cpu_kernels();
-  watching.add("neg", [&](const Call&) -> runtime::Run {
+  watching.add("neg", [&](const Call&) -> runtime::Thunk {
     return [&] { seen.push_back(call_threads()); };
   });
   Machine m("input %0 \"x\" f32[2]\n%1: f32[2] = neg(%0)\noutput \"y\" %1", 1,

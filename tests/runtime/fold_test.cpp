@@ -105,7 +105,7 @@ Folded expect_same(const Graph& graph, const Contents& contents = {}) {
   return folded;
 }
 
-TEST(FoldConstants, AChainBecomesOneSlot) {
+TEST(FoldConstants, AFusionBecomesOneSlot) {
   Graph graph(table());
   Var x = input(graph, "x", {DType::kFloat32, {4}});
   Var count = arange(x, 0, 4, 1, DType::kFloat32);

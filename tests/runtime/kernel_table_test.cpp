@@ -35,15 +35,15 @@ TEST(KernelTableTest, EveryOpRunsOnTheCpu) {
 TEST(KernelTableTest, OnlySomeOpsAreWrittenForEachDevice) {
   KernelTable general;
   add_aten_kernels(general, at::kCPU);
-  std::set<std::string> own{"dropout", "chain"};
+  std::set<std::string> own{"dropout", "fusion"};
   for (const UpdateKind& kind : update_kinds()) own.insert(kind.op());
   EXPECT_EQ(missing(general), own);
 }
 
 TEST(KernelTableTest, EveryOpRunsOnCuda) {
   if (!has_cuda()) GTEST_SKIP() << "no CUDA device here";
-  // Steps for other devices have no chains.
-  EXPECT_EQ(missing(cuda_kernels(0)), std::set<std::string>{"chain"});
+  // Steps for other devices have no fusions.
+  EXPECT_EQ(missing(cuda_kernels(0)), std::set<std::string>{"fusion"});
 }
 
 }  // namespace

@@ -7,11 +7,11 @@
 #include "braid/graph/verify.h"
 #include "braid/passes/array/member_mask.h"
 #include "braid/passes/array/partial.h"
-#include "braid/passes/rewrite/chains.h"
+#include "braid/passes/rewrite/fusion.h"
 #include "braid/passes/rewrite/layout.h"
-#include "braid/passes/rewrite/pool_first.h"
 #include "braid/passes/rewrite/precision.h"
 #include "braid/passes/rewrite/segments.h"
+#include "braid/passes/rewrite/sink_relu.h"
 #include "braid/passes/rewrite/trainable.h"
 #include "braid/passes/step/accumulate.h"
 #include "braid/passes/step/guard_buffers.h"
@@ -165,8 +165,8 @@ void add_forward_passes(const StepSpec& spec, std::vector<Pass>& passes) {
     return;
   }
   passes.push_back(forward_pass(
-      "pool_first",
-      [](Draft&, const Graph& graph) { return passes::pool_first(graph); },
+      "sink_relu",
+      [](Draft&, const Graph& graph) { return passes::sink_relu(graph); },
       false));
   if (spec.capacity > 0) passes.push_back({"array", make_array});
 }
@@ -188,8 +188,8 @@ std::vector<Pass> pipeline(const StepSpec& spec, const Target& target) {
   passes.push_back(
       {"layout", [](Draft& d) { d.step() = passes::layout(d.ops, d.step()); }});
   if (target.device.has_fusion) {
-    passes.push_back({"chains", [](Draft& d) {
-                        d.step() = passes::chains(d.ops, d.step());
+    passes.push_back({"fusion", [](Draft& d) {
+                        d.step() = passes::fusion(d.ops, d.step());
                       }});
   }
   return passes;
@@ -197,9 +197,9 @@ std::vector<Pass> pipeline(const StepSpec& spec, const Target& target) {
 
 const std::vector<std::string>& pass_names() {
   static const std::vector<std::string> names{
-      "forward", "guard",     "loss_scale", "mask",       "pool_first",
+      "forward", "guard",     "loss_scale", "mask",       "sink_relu",
       "array",   "precision", "autodiff",   "accumulate", "optimizer",
-      "layout",  "chains",    kProgramPass};
+      "layout",  "fusion",    kProgramPass};
   return names;
 }
 
@@ -223,7 +223,8 @@ std::vector<std::string> segment_names(const Graph& forward) {
   return passes::mark_segments(copy);
 }
 
-passes::ArrayOptions array_options(const StepSpec& spec, const Target& target) {
+passes::ArrayPassOptions array_options(const StepSpec& spec,
+                                       const Target& target) {
   return {.members = spec.capacity,
           .shared_inputs = spec.shared_inputs,
           .seconds = plan::lowering_seconds(target.profile, target.device,

@@ -60,6 +60,7 @@ BuiltStep build_step(const OpTable& ops, const StepSpec& spec,
 std::vector<std::string> segment_names(const Graph& forward);
 
 // What the array pass is told.
-passes::ArrayOptions array_options(const StepSpec& spec, const Target& target);
+passes::ArrayPassOptions array_options(const StepSpec& spec,
+                                       const Target& target);
 
 }  // namespace braid::compile

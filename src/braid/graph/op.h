@@ -20,7 +20,7 @@ namespace braid {
 class ArrayContext;
 class NodeView;
 class VjpContext;
-struct ChainOp;
+struct FusionOp;
 
 struct ValueType {
   DType dtype = DType::kFloat32;
@@ -126,8 +126,8 @@ struct Op {
   bool follows_update = false;  // works on that content, where it was made
   // Set by the table.
   Precision precision = Precision::kFollow;
-  const ChainOp* fusible = nullptr;  // the step that it is in a chain, if any
-  size_t index = 0;                  // in the order in which ops were added
+  const FusionOp* fusible = nullptr;  // the step that it is in a fusion, if any
+  size_t index = 0;                   // in the order in which ops were added
 
   bool is(OpKind of) const { return kind == of; }
   // Whether nodes of this op name a slot.

@@ -105,7 +105,7 @@ void Emitter::emit_node(NodeId id) {
     return;
   }
   if (runs_on_host(node)) return emit_host_node(id);
-  Call call{.node = id, .inputs = {}, .outputs = {}};
+  PlannedCall call{.node = id, .inputs = {}, .outputs = {}};
   for (ValueId input : node.inputs) {
     call.inputs.push_back(
         input == kNone ? kNone
@@ -139,7 +139,7 @@ void Emitter::emit_node(NodeId id) {
 void Emitter::emit_host_node(NodeId id) {
   const Node& node = graph_.node(id);
   size_t stage = analysis_.stage_of(id);
-  Call call{.node = id, .inputs = {}, .outputs = {}};
+  PlannedCall call{.node = id, .inputs = {}, .outputs = {}};
   std::vector<int32_t> waits;
   for (ValueId input : node.inputs) {
     if (input == kNone) {
@@ -246,7 +246,7 @@ void Emitter::find_gradients() {
   std::multimap<ValueId, SlotId> parameters;  // by gradient
   for (auto [slot, value] : gradients_) parameters.emplace(value, slot);
   for (size_t i = 0; i < program_.calls.size(); ++i) {
-    const Call& call = program_.calls[i];
+    const PlannedCall& call = program_.calls[i];
     const Node& node = graph_.node(call.node);
     // The first node that reads a gradient for its update.
     bool clips = node.is(OpKind::kClipValue);

@@ -78,12 +78,12 @@ struct Allocation {
 };
 
 // A node bound to memory: an allocation per operand, kNone where there is none.
-struct Call {
+struct PlannedCall {
   NodeId node = kNone;
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;  // assign and accumulate: the slot's
   int32_t workspace = kNone;
-  bool operator==(const Call&) const = default;
+  bool operator==(const PlannedCall&) const = default;
 };
 
 enum class Opcode {
@@ -148,7 +148,7 @@ struct Program {
   std::vector<Instruction> instructions;
   int32_t update_begin = 0;  // first instruction of the update part
   std::vector<Unit> units;   // all instructions, in order
-  std::vector<Call> calls;
+  std::vector<PlannedCall> calls;
   std::vector<Allocation> allocations;
   std::vector<SlotStorage> slots;
   std::vector<int32_t> inputs;   // allocations of graph.inputs(), in order

@@ -91,7 +91,7 @@ class ProgramPrinter {
 
   void put_calls() {
     for (size_t i = 0; i < program_.calls.size(); ++i) {
-      const Call& call = program_.calls[i];
+      const PlannedCall& call = program_.calls[i];
       line("call {} node={} inputs={} outputs={}{}", i, call.node,
            list_text(call.inputs), list_text(call.outputs),
            call.workspace == kNone
@@ -102,7 +102,7 @@ class ProgramPrinter {
 
   void put_gradients() {
     for (const Program::GradientUse& use : program_.gradients) {
-      const Call& call = program_.calls[static_cast<size_t>(use.call)];
+      const PlannedCall& call = program_.calls[static_cast<size_t>(use.call)];
       const Node& node = program_.graph.node(call.node);
       auto operand = std::ranges::find(node.inputs, use.value);
       line("gradient {} call={} operand={} allocation={}",
@@ -290,7 +290,7 @@ class ProgramReader {
 
   void read_call(TokenReader& in) {
     expect_next(in, std::ssize(program_.calls));
-    Call call;
+    PlannedCall call;
     key(in, "node");
     call.node = id_below(in, std::ssize(program_.graph.nodes()));
     key(in, "inputs");

@@ -62,7 +62,7 @@ class Replay {
   double& done(int32_t event) { return done_[static_cast<size_t>(event)]; }
 
   void use_call(int32_t call, double start, double end) {
-    const Call& c = program_.calls[static_cast<size_t>(call)];
+    const PlannedCall& c = program_.calls[static_cast<size_t>(call)];
     for (int32_t id : c.inputs) use(id, start, end);
     for (int32_t id : c.outputs) use(id, start, end);
     use(c.workspace, start, end);
@@ -119,7 +119,7 @@ Durations durations_at(const OpTable& ops, const Rates& rates) {
       int64_t bytes = program.allocation(i.source).bytes;
       return static_cast<double>(bytes) / rates.link_bytes_per_s;
     }
-    const Call& call = program.calls[static_cast<size_t>(i.call)];
+    const PlannedCall& call = program.calls[static_cast<size_t>(i.call)];
     Cost cost = ops.cost(program.graph, program.graph.node(call.node));
     return rates.call_s + std::max(cost.flops / rates.flops_per_s,
                                    cost.bytes / rates.bytes_per_s);

@@ -68,9 +68,9 @@ class Backend {
   // the first.
   virtual int64_t lag() const { return 0; }
 
-  virtual Run prepare(const Call& call) = 0;
+  virtual Thunk prepare(const Call& call) = 0;
   // For operands in host memory.
-  virtual Run prepare_host(const Call& call) = 0;
+  virtual Thunk prepare_host(const Call& call) = 0;
   // Scratch bytes that the call's kernel takes, measured by running it on
   // memory of its own.
   virtual int64_t measure_workspace(const Graph& graph, const Node& node,
@@ -87,7 +87,7 @@ class Backend {
   // Between host and device, on the stream of that direction.
   virtual void copy(plan::Stream stream, std::byte* to, const std::byte* from,
                     int64_t bytes, const Issue& issue) = 0;
-  virtual void host_run(const Run& run, const Issue& issue) = 0;
+  virtual void host_run(const Thunk& run, const Issue& issue) = 0;
   // The compute stream waits.
   virtual void wait(EventSet& events, int32_t event) = 0;
   // Everything issued so far has happened.
@@ -95,7 +95,7 @@ class Backend {
 
   // Records what `body` issues and returns a function that issues it again
   // at once; null when the device has no such thing.
-  virtual Run capture(const Run& body) = 0;
+  virtual Thunk capture(const Thunk& body) = 0;
 
  protected:
   Backend(plan::DeviceInfo info, int64_t limit_bytes)

@@ -142,7 +142,7 @@ void CpuBackend::copy(plan::Stream stream, std::byte* to, const std::byte* from,
       events_of(issue.events), issue.event, issue.waits);
 }
 
-void CpuBackend::host_run(const Run& run, const Issue& issue) {
+void CpuBackend::host_run(const Thunk& run, const Issue& issue) {
   updates_.push(run, events_of(issue.events), issue.event, issue.waits);
 }
 

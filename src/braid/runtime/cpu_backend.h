@@ -33,8 +33,8 @@ class CpuBackend : public Backend {
   void read(std::byte* host, const std::byte* device, int64_t bytes) override;
   std::unique_ptr<ResultRing> make_ring(int64_t entries,
                                         int64_t bytes) override;
-  Run prepare(const Call& call) override { return kernels_.prepare(call); }
-  Run prepare_host(const Call& call) override { return prepare(call); }
+  Thunk prepare(const Call& call) override { return kernels_.prepare(call); }
+  Thunk prepare_host(const Call& call) override { return prepare(call); }
   int64_t measure_workspace(const Graph& graph, const Node& node,
                             int threads) override;
   void before_threads() override { waits_.look(); }
@@ -42,10 +42,10 @@ class CpuBackend : public Backend {
   void begin_pass(EventSet& events) override;
   void copy(plan::Stream stream, std::byte* to, const std::byte* from,
             int64_t bytes, const Issue& issue) override;
-  void host_run(const Run& run, const Issue& issue) override;
+  void host_run(const Thunk& run, const Issue& issue) override;
   void wait(EventSet& events, int32_t event) override;
   void synchronize() override;
-  Run capture(const Run&) override { return nullptr; }
+  Thunk capture(const Thunk&) override { return nullptr; }
 
  private:
   const KernelTable& kernels_;

@@ -166,7 +166,7 @@ void Executor::prepare_calls(const OpTable& ops) {
     if (is_host) on_host[static_cast<size_t>(i.call)] = true;
   }
   for (size_t i = 0; i < program_.calls.size(); ++i) {
-    const plan::Call& bound = program_.calls[i];
+    const plan::PlannedCall& bound = program_.calls[i];
     const Node& node = program_.graph.node(bound.node);
     auto workspace = std::make_unique<Workspace>();
     if (bound.workspace != kNone) {
@@ -313,7 +313,7 @@ void Executor::time_calls(std::vector<double>* seconds) {
   seconds_ = seconds;
 }
 
-void Executor::play_or_replay(int32_t begin, int32_t end, Run& recorded) {
+void Executor::play_or_replay(int32_t begin, int32_t end, Thunk& recorded) {
   bool plain = !tap_ && !seconds_;
   bool may_record = options_.capture && plain && passes_ >= kWarmUpPasses;
   if (recorded && plain) return recorded();

@@ -91,7 +91,7 @@ class Executor {
 
  private:
   struct Prepared {
-    Run run;
+    Thunk run;
     int threads = 1;
   };
 
@@ -102,7 +102,7 @@ class Executor {
   void play_pass(int32_t begin, int32_t end);
   void play(int32_t begin, int32_t end);
   void play_instruction(const plan::Instruction& instruction);
-  void play_or_replay(int32_t begin, int32_t end, Run& recorded);
+  void play_or_replay(int32_t begin, int32_t end, Thunk& recorded);
   void write_inputs(const Feed& feed, int64_t micro);
   void make_loss_ring();
   int64_t loss_entry(int64_t step, int64_t micro) const;
@@ -131,7 +131,7 @@ class Executor {
   std::vector<double>* seconds_ = nullptr;
   int present_threads_ = 0;
   int64_t passes_ = 0;
-  Run recorded_micro_, recorded_update_;
+  Thunk recorded_micro_, recorded_update_;
 };
 
 }  // namespace braid::runtime

@@ -36,43 +36,43 @@ WorkStream::~WorkStream() {
   if (thread_.joinable()) thread_.join();
 }
 
-void WorkStream::push(std::function<void()> job, Events& events, int32_t event,
+void WorkStream::push(std::function<void()> task, Events& events, int32_t event,
                       std::span<const int32_t> waits) {
   std::lock_guard lock(mutex_);
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-  jobs_.push_back(
-      {std::move(job), &events, event, {waits.begin(), waits.end()}});
+  tasks_.push_back(
+      {std::move(task), &events, event, {waits.begin(), waits.end()}});
   changed_.notify_all();
 }
 
 void WorkStream::drain() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return jobs_.empty() && !busy_; });
+  changed_.wait(lock, [&] { return tasks_.empty() && !busy_; });
 }
 
 void WorkStream::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return stop_ || !jobs_.empty(); });
-    if (jobs_.empty()) return;
-    Job job = std::move(jobs_.front());
-    jobs_.pop_front();
+    changed_.wait(lock, [&] { return stop_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
     busy_ = true;
     lock.unlock();
-    run(job);
+    run(task);
     lock.lock();
     busy_ = false;
     changed_.notify_all();
   }
 }
 
-void WorkStream::run(Job& job) {
+void WorkStream::run(Task& task) {
   try {
-    for (int32_t event : job.waits) job.events->wait(event);
-    job.run();
-    if (job.event != kNone) job.events->set(job.event);
+    for (int32_t event : task.waits) task.events->wait(event);
+    task.run();
+    if (task.event != kNone) task.events->set(task.event);
   } catch (...) {
-    job.events->fail(std::current_exception());
+    task.events->fail(std::current_exception());
   }
 }
 

@@ -32,7 +32,7 @@ class Events : public EventSet {
   std::exception_ptr error_;
 };
 
-// One worker thread, started with the first job.
+// One worker thread, started with the first task.
 class WorkStream {
  public:
   WorkStream() = default;
@@ -40,27 +40,27 @@ class WorkStream {
   WorkStream(const WorkStream&) = delete;
   WorkStream& operator=(const WorkStream&) = delete;
 
-  // Queues a job that starts when all of `waits` are complete and then
+  // Queues a task that starts when all of `waits` are complete and then
   // completes `event`, all of them among `events`, which outlive it.
-  void push(std::function<void()> job, Events& events, int32_t event,
+  void push(std::function<void()> task, Events& events, int32_t event,
             std::span<const int32_t> waits);
 
   // Blocks until the queue is empty and the worker idle.
   void drain();
 
  private:
-  struct Job {
+  struct Task {
     std::function<void()> run;
     Events* events;
     int32_t event;
     std::vector<int32_t> waits;
   };
   void work();
-  static void run(Job& job);
+  static void run(Task& task);
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Job> jobs_;
+  std::deque<Task> tasks_;
   bool busy_ = false;
   bool stop_ = false;
   std::thread thread_;

@@ -31,7 +31,7 @@ Graph three() {
 }
 
 // Of the convolutions alone.
-Lowerings chosen(const Graph& one, const ArrayOptions& options) {
+Lowerings chosen(const Graph& one, const ArrayPassOptions& options) {
   Lowerings all = choose_lowerings(table(), one, options), found;
   for (size_t i = 0; i < all.size(); ++i) {
     if (one.nodes()[i].op->name == "conv2d") found.push_back(all[i]);
@@ -88,29 +88,29 @@ TEST(ChooseLowerings, TakesWhatIsForcedWhereItFits) {
 
 TEST(ChooseLowerings, IsAFunctionOfItsArguments) {
   for (int64_t members : {1, 8, 64}) {
-    ArrayOptions options{.members = members, .threads = 2};
+    ArrayPassOptions options{.members = members, .threads = 2};
     EXPECT_EQ(chosen(three(), options), chosen(three(), options));
   }
 }
 
-TEST(ArrayReport, TellsLayoutsAndTurns) {
+TEST(ArrayPassReport, TellsLayoutsAndTurns) {
   Graph one = three();
   ArrayResult merged = array_reported(
       table(), one, {.members = 3, .lowering = Lowering::kGrouped});
-  ASSERT_EQ(merged.report.turns.size(), 2u);  // in and out
-  EXPECT_EQ(merged.report.turns[0].to, Layout::kMerged);
-  EXPECT_EQ(merged.report.turns[0].bytes, 3 * 2 * 4 * 8 * 8 * 4);
-  EXPECT_EQ(merged.report.turns[1].to, Layout::kLeading);
+  ASSERT_EQ(merged.report.relayouts.size(), 2u);  // in and out
+  EXPECT_EQ(merged.report.relayouts[0].to, MemberAxis::kMerged);
+  EXPECT_EQ(merged.report.relayouts[0].bytes, 3 * 2 * 4 * 8 * 8 * 4);
+  EXPECT_EQ(merged.report.relayouts[1].to, MemberAxis::kLeading);
   ArrayResult leading = array_reported(
       table(), one, {.members = 3, .lowering = Lowering::kMember});
-  EXPECT_TRUE(leading.report.turns.empty());
+  EXPECT_TRUE(leading.report.relayouts.empty());
   EXPECT_EQ(count_op(leading.graph, "permute"), 0);
-  for (Layout layout : leading.report.layouts) {
-    EXPECT_EQ(layout, Layout::kLeading);
+  for (MemberAxis axis : leading.report.axes) {
+    EXPECT_EQ(axis, MemberAxis::kLeading);
   }
 }
 
-TEST(ArrayReport, ADenseConvolutionIsNoneOfThem) {
+TEST(ArrayPassReport, ADenseConvolutionIsNoneOfThem) {
   Graph one = three();
   ArrayResult result = array_reported(
       table(), one,
@@ -120,11 +120,11 @@ TEST(ArrayReport, ADenseConvolutionIsNoneOfThem) {
     if (result.report.lowerings[i]) dense.push_back(result.report.dense[i]);
   }
   EXPECT_EQ(dense, (std::vector<bool>{true, false, false}));
-  EXPECT_EQ(result.report.turns.size(), 1u);
+  EXPECT_EQ(result.report.relayouts.size(), 1u);
 }
 
 // Per-channel operands, reductions and joins need not turn what is merged.
-TEST(ArrayReport, WhatFollowsAConvolutionStaysMerged) {
+TEST(ArrayPassReport, WhatFollowsAConvolutionStaysMerged) {
   Graph one = graph_of(R"(
     slot "w" f32[4, 3, 1, 1] parameter constant(0.0)
     slot "c" f32[4, 1, 1] parameter constant(0.0)
@@ -142,12 +142,12 @@ TEST(ArrayReport, WhatFollowsAConvolutionStaysMerged) {
     %10: f32[2, 8, 8] = relu(%9)
     output "y" %10
   )");
-  ArrayReport report =
+  ArrayPassReport report =
       array_reported(table(), one,
                      {.members = 3, .lowering = Lowering::kGrouped})
           .report;
-  ASSERT_EQ(report.turns.size(), 2u);
-  EXPECT_EQ(report.turns[1].value, one.find_output("y"));
+  ASSERT_EQ(report.relayouts.size(), 2u);
+  EXPECT_EQ(report.relayouts[1].value, one.find_output("y"));
 }
 
 TEST(ArrayPass, NormalisationOfMembersThatLeadNeedsNoTurn) {
@@ -161,7 +161,7 @@ TEST(ArrayPass, NormalisationOfMembersThatLeadNeedsNoTurn) {
   )");
   ArrayResult result = array_reported(table(), one, {.members = 3});
   verify(result.graph);
-  EXPECT_TRUE(result.report.turns.empty());
+  EXPECT_TRUE(result.report.relayouts.empty());
   EXPECT_EQ(node_of(result.graph, "batch_norm").attrs.integer("members"), 3);
 }
 

@@ -11,11 +11,11 @@
 namespace braid::cli {
 namespace {
 
-constexpr const char* layout_name(Layout layout) {
-  switch (layout) {
-    case Layout::kShared: return "shared";
-    case Layout::kLeading: return "[B, N, ...]";
-    case Layout::kMerged: return "[N, B * C, ...]";
+constexpr const char* axis_name(MemberAxis axis) {
+  switch (axis) {
+    case MemberAxis::kShared: return "shared";
+    case MemberAxis::kLeading: return "[B, N, ...]";
+    case MemberAxis::kMerged: return "[N, B * C, ...]";
   }
   return "";
 }
@@ -27,17 +27,17 @@ std::string layer_name(const std::string& path) {
 // What the nodes of one layer have come to.
 struct Layer {
   std::string path;
-  std::set<Layout> layouts;
+  std::set<MemberAxis> axes;
   std::vector<std::string> lowerings;  // of convolutions, in order
 };
 
-std::string lowering_text(const passes::ArrayReport& report, size_t node) {
+std::string lowering_text(const passes::ArrayPassReport& report, size_t node) {
   if (report.dense[node]) return "dense";
   return std::string(lowering_name(*report.lowerings[node]));
 }
 
 std::vector<Layer> layers_of(const Graph& one,
-                             const passes::ArrayReport& report) {
+                             const passes::ArrayPassReport& report) {
   std::vector<Layer> layers;
   std::map<std::string, size_t> known;
   for (size_t i = 0; i < one.nodes().size(); ++i) {
@@ -47,7 +47,7 @@ std::vector<Layer> layers_of(const Graph& one,
     if (fresh) layers.push_back({node.path, {}, {}});
     Layer& layer = layers[at->second];
     for (ValueId id : node.outputs) {
-      layer.layouts.insert(report.layouts[static_cast<size_t>(id)]);
+      layer.axes.insert(report.axes[static_cast<size_t>(id)]);
     }
     if (report.lowerings[i]) {
       layer.lowerings.push_back(lowering_text(report, i));
@@ -60,7 +60,7 @@ void print_layers(const std::vector<Layer>& layers) {
   print("  {:<32} {:<28} {}\n", "", "members lie", "convolution");
   for (const Layer& layer : layers) {
     std::vector<std::string> names;
-    for (Layout layout : layer.layouts) names.emplace_back(layout_name(layout));
+    for (MemberAxis axis : layer.axes) names.emplace_back(axis_name(axis));
     std::string row =
         fmt::format("  {:<32} {:<28} {}", layer_name(layer.path),
                     fmt::join(names, " "), fmt::join(layer.lowerings, " "));
@@ -69,24 +69,24 @@ void print_layers(const std::vector<Layer>& layers) {
   }
 }
 
-void print_turns(const std::vector<passes::Turn>& turns) {
+void print_relayouts(const std::vector<passes::Relayout>& relayouts) {
   int64_t bytes = 0;
-  for (const passes::Turn& turn : turns) bytes += turn.bytes;
-  print("values turned to another layout: {}, {}\n", turns.size(),
+  for (const passes::Relayout& relayout : relayouts) bytes += relayout.bytes;
+  print("values turned to another layout: {}, {}\n", relayouts.size(),
         bytes_text(bytes));
-  for (const passes::Turn& turn : turns) {
-    print("  {:<32} to {:<25} {}\n", layer_name(turn.path),
-          layout_name(turn.to), bytes_text(turn.bytes));
+  for (const passes::Relayout& relayout : relayouts) {
+    print("  {:<32} to {:<25} {}\n", layer_name(relayout.path),
+          axis_name(relayout.to), bytes_text(relayout.bytes));
   }
 }
 
-void print_shared(const Graph& one, const passes::ArrayReport& report) {
+void print_shared(const Graph& one, const passes::ArrayPassReport& report) {
   int64_t shared = 0;
   for (const Node& node : one.nodes()) {
     if (node.is(OpKind::kRead)) continue;
     for (ValueId id : node.outputs) {
-      Layout layout = report.layouts[static_cast<size_t>(id)];
-      shared += layout == Layout::kShared;
+      MemberAxis axis = report.axes[static_cast<size_t>(id)];
+      shared += axis == MemberAxis::kShared;
     }
   }
   print("values that all members share: {}\n", shared);
@@ -96,13 +96,13 @@ void print_shared(const Graph& one, const passes::ArrayReport& report) {
 
 void print_array(const OpTable& ops, const compile::StepSpec& spec,
                  const compile::Target& target) {
-  passes::ArrayReport report =
+  passes::ArrayPassReport report =
       passes::array_reported(ops, spec.forward,
                              compile::array_options(spec, target))
           .report;
   print("array of {} members\n", spec.capacity);
   print_layers(layers_of(spec.forward, report));
-  print_turns(report.turns);
+  print_relayouts(report.relayouts);
   print_shared(spec.forward, report);
 }
 

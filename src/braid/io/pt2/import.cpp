@@ -6,7 +6,7 @@
 #include "braid/io/format/crc32.h"
 #include "braid/io/pt2/importer.h"
 #include "braid/io/pt2/reader.h"
-#include "braid/passes/rewrite/prune.h"
+#include "braid/passes/rewrite/dead_code.h"
 
 namespace braid::io::pt2 {
 
@@ -53,7 +53,7 @@ Imported import_pt2(const OpTable& ops, const ExportedFile& exported,
          tensor->meta.offset.value, tensor->path, tensor->checksum});
   }
   Graph graph = importer.take_graph();
-  passes::prune(ops, graph);
+  passes::remove_dead_code(ops, graph);
   file->check();
   return {std::move(graph), std::move(contents), file,
           exported.program.initialisers, exported.program.seedless};

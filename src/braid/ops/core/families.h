@@ -32,7 +32,7 @@ void add_factory_ops(OpTable& table);
 void add_upsample_ops(OpTable& table);
 void add_rnn_ops(OpTable& table);
 void add_foreign_ops(OpTable& table);
-void add_chain_ops(OpTable& table);
+void add_fusion_ops(OpTable& table);
 void add_slot_ops(OpTable& table);
 void add_optimizer_ops(OpTable& table);
 

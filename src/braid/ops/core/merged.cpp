@@ -25,7 +25,7 @@ constexpr int64_t kSmall = 2;
 Way way_of(ArrayContext& c, size_t i, const Shape& result) {
   NodeView one = c.one();
   Shape shape = aligned_shape(one, i, result.size());
-  bool merged = c.layout(i) == Layout::kMerged;
+  bool merged = c.member_axis(i) == MemberAxis::kMerged;
   if (merged && one.rank(i) == static_cast<int64_t>(result.size()) &&
       shape[1] == result[1]) {
     return Way::kAsItIs;
@@ -50,7 +50,7 @@ Var laid_out(ArrayContext& c, size_t i, const Shape& result) {
 // Whether some input lies merged in the full size of the result.
 bool has_large(ArrayContext& c, const Shape& result) {
   for (size_t i = 0; i < c.one().count(); ++i) {
-    if (c.has(i) && c.layout(i) == Layout::kMerged &&
+    if (c.has(i) && c.member_axis(i) == MemberAxis::kMerged &&
         c.one().shape(i) == result) {
       return true;
     }

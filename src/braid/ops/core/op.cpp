@@ -4,7 +4,7 @@
 
 #include "braid/base/text.h"
 #include "braid/ops/build/functions.h"
-#include "braid/ops/core/chain.h"
+#include "braid/ops/core/fusion.h"
 #include "braid/ops/core/precision_rows.h"
 
 namespace braid {
@@ -51,7 +51,7 @@ void OpTable::add(Op op) {
   if (op.precision == Precision::kFollow) {
     op.precision = precision_of(op.name);
   }
-  op.fusible = find_chain_op(op.name);
+  op.fusible = find_fusion_op(op.name);
   op.index = by_index_.size();
   std::string name = op.name;
   auto at = ops_.emplace(std::move(name), std::move(op)).first;

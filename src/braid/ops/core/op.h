@@ -83,7 +83,7 @@ class VjpContext {
 };
 
 // Where the members of an array lie in a value.
-enum class Layout {
+enum class MemberAxis {
   kShared,   // one value for all members
   kLeading,  // [B, ...]
   kMerged,   // [N, B * C, ...], channels of a member side by side
@@ -107,15 +107,15 @@ class ArrayContext {
   virtual NodeView one() const = 0;
   // Of a convolution: how to compute it.
   virtual Lowering lowering() const { return Lowering::kGrouped; }
-  virtual Layout layout(size_t input) const = 0;
+  virtual MemberAxis member_axis(size_t input) const = 0;
   virtual Var in(size_t input) = 0;       // as it lies
   virtual Var leading(size_t input) = 0;  // brought to [B, ...]
   virtual Var merged(size_t input) = 0;   // brought to [N, B * C, ...]
-  virtual void emit(size_t output, Var value, Layout layout) = 0;
+  virtual void emit(size_t output, Var value, MemberAxis axis) = 0;
 
   bool has(size_t input) const { return one().has(input); }
   const Attrs& attrs() const { return one().attrs(); }
-  bool shared(size_t i) const { return layout(i) == Layout::kShared; }
+  bool shared(size_t i) const { return member_axis(i) == MemberAxis::kShared; }
   // [B, C, ...] as [B * C, ...]: parameters of a merged op. Empty if missing.
   Var rows(size_t input);
 };

@@ -101,7 +101,7 @@ void array_promoted(ArrayContext& c, size_t first,
     if (i < first || !c.has(i) || c.shared(i) || one.rank(i) > 0) continue;
     inputs.back() = cast(inputs.back(), common);
   }
-  c.emit(0, apply(*one.node().op, inputs, c.attrs()), Layout::kLeading);
+  c.emit(0, apply(*one.node().op, inputs, c.attrs()), MemberAxis::kLeading);
 }
 
 void array_promoted(ArrayContext& c) {

@@ -36,7 +36,7 @@ constexpr Family kFamilies[] = {
     {"Losses over classes", add_loss_ops},
     {"Losses by element", add_pointwise_loss_ops},
     {"Operators of ATen", add_foreign_ops},
-    {"Fused", add_chain_ops},
+    {"Fused", add_fusion_ops},
     {"Slots", add_slot_ops},
     {"Updates", add_optimizer_ops},
 };

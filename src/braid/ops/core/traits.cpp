@@ -14,8 +14,9 @@ std::vector<Var> all_leading(ArrayContext& c) {
   return inputs;
 }
 
-void emit_all(ArrayContext& c, const std::vector<Var>& outputs, Layout layout) {
-  for (size_t i = 0; i < outputs.size(); ++i) c.emit(i, outputs[i], layout);
+void emit_all(ArrayContext& c, const std::vector<Var>& outputs,
+              MemberAxis axis) {
+  for (size_t i = 0; i < outputs.size(); ++i) c.emit(i, outputs[i], axis);
 }
 
 // [B, ...] with ones after B, so that it broadcasts to `rank` member dims.
@@ -63,7 +64,8 @@ std::vector<ValueType> shape_like_first(const NodeView& v) {
 void array_pointwise(ArrayContext& c) {
   NodeView one = c.one();
   if (auto merged = merged_operands(c)) {
-    emit_all(c, apply_all(*one.node().op, *merged, c.attrs()), Layout::kMerged);
+    emit_all(c, apply_all(*one.node().op, *merged, c.attrs()),
+             MemberAxis::kMerged);
     return;
   }
   std::vector<Var> inputs;
@@ -71,17 +73,18 @@ void array_pointwise(ArrayContext& c) {
   for (size_t i = 0; i < one.count(); ++i) {
     inputs.push_back(c.has(i) ? aligned(c, i, rank) : Var{});
   }
-  emit_all(c, apply_all(*one.node().op, inputs, c.attrs()), Layout::kLeading);
+  emit_all(c, apply_all(*one.node().op, inputs, c.attrs()),
+           MemberAxis::kLeading);
 }
 
 void array_shifted(ArrayContext& c, Attrs attrs) {
   emit_all(c, apply_all(*c.one().node().op, all_leading(c), std::move(attrs)),
-           Layout::kLeading);
+           MemberAxis::kLeading);
 }
 
 bool all_merged(ArrayContext& c) {
   for (size_t i = 0; i < c.one().count(); ++i) {
-    if (!c.has(i) || c.layout(i) != Layout::kMerged ||
+    if (!c.has(i) || c.member_axis(i) != MemberAxis::kMerged ||
         c.one().rank(i) != c.one().rank(0)) {
       return false;
     }
@@ -93,7 +96,7 @@ void array_merged(ArrayContext& c) {
   std::vector<Var> inputs;
   for (size_t i = 0; i < c.one().count(); ++i) inputs.push_back(c.in(i));
   emit_all(c, apply_all(*c.one().node().op, inputs, c.attrs()),
-           Layout::kMerged);
+           MemberAxis::kMerged);
 }
 
 void array_folded(ArrayContext& c) {
@@ -103,13 +106,13 @@ void array_folded(ArrayContext& c) {
   }
   std::vector<Var> outputs = apply_all(*c.one().node().op, inputs, c.attrs());
   for (Var& x : outputs) x = unfold(x, c.members());
-  emit_all(c, outputs, Layout::kLeading);
+  emit_all(c, outputs, MemberAxis::kLeading);
 }
 
 void array_channels(ArrayContext& c) {
-  if (c.layout(0) != Layout::kMerged) return array_folded(c);
+  if (c.member_axis(0) != MemberAxis::kMerged) return array_folded(c);
   emit_all(c, apply_all(*c.one().node().op, {c.in(0)}, c.attrs()),
-           Layout::kMerged);
+           MemberAxis::kMerged);
 }
 
 void array_members(ArrayContext& c) {
@@ -132,7 +135,7 @@ void array_loop(ArrayContext& c) {
     }
   }
   for (size_t i = 0; i < results.size(); ++i) {
-    c.emit(i, cat(results[i], 0), Layout::kLeading);
+    c.emit(i, cat(results[i], 0), MemberAxis::kLeading);
   }
 }
 

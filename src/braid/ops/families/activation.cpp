@@ -61,7 +61,7 @@ void prelu_of_shared(ArrayContext& c) {
   Var x = c.leading(0), w = c.leading(1);
   Shape shape = w.shape();
   shape.insert(shape.begin() + 1, static_cast<size_t>(x.rank() - w.rank()), 1);
-  c.emit(0, apply("prelu", {x, reshape(w, shape)}), Layout::kLeading);
+  c.emit(0, apply("prelu", {x, reshape(w, shape)}), MemberAxis::kLeading);
 }
 
 Op prelu_op() {

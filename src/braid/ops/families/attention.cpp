@@ -104,7 +104,7 @@ void array_heads(ArrayContext& c, size_t mask) {
     Shape shape = outputs[i].shape();
     shape[0] /= c.members();
     shape.insert(shape.begin(), c.members());
-    c.emit(i, reshape(outputs[i], shape), Layout::kLeading);
+    c.emit(i, reshape(outputs[i], shape), MemberAxis::kLeading);
   }
 }
 

@@ -142,7 +142,7 @@ void array_grouped(ArrayContext& c, const Kind& kind) {
   Var x = dense ? c.in(0) : c.merged(0);
   // A transposed weight has its outputs second: [C, B * O, K...].
   Var w = dense && kind.transposed ? c.merged(1) : c.rows(1);
-  c.emit(0, apply(kind.name(), {x, w, c.rows(2)}, attrs), Layout::kMerged);
+  c.emit(0, apply(kind.name(), {x, w, c.rows(2)}, attrs), MemberAxis::kMerged);
 }
 
 // One element per image: a layer like any other.
@@ -155,7 +155,7 @@ void array_linear(ArrayContext& c) {
   Var bias = c.has(2) ? c.leading(2) : Var{};
   Var product =
       apply("linear", {rows, weight, bias}, {{"members", c.members()}});
-  c.emit(0, reshape(product, y), Layout::kLeading);
+  c.emit(0, reshape(product, y), MemberAxis::kLeading);
 }
 
 void array_apart(ArrayContext& c) {

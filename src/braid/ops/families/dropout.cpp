@@ -47,7 +47,7 @@ void dropout_array(ArrayContext& c) {
     inputs.push_back(is_spread ? apply("copy", {c.leading(i)}) : c.leading(i));
   }
   inputs.push_back(c.in(4));
-  c.emit(0, apply("dropout", inputs, attrs), Layout::kLeading);
+  c.emit(0, apply("dropout", inputs, attrs), MemberAxis::kLeading);
 }
 
 // One number per element of `shape`: 1 / (1 - p) or 0. It hangs on the rate

@@ -28,7 +28,8 @@ int64_t size_attr(const NodeView& v, const char* name) {
 
 // One value for all members.
 void array_shared(ArrayContext& c) {
-  c.emit(0, apply(*c.one().node().op, {c.in(0)}, c.attrs()), Layout::kShared);
+  c.emit(0, apply(*c.one().node().op, {c.in(0)}, c.attrs()),
+         MemberAxis::kShared);
 }
 
 Op factory_op(std::string name, std::string summary,

@@ -49,14 +49,14 @@ void index_select_array(ArrayContext& c) {
   Attrs attrs = shift_dim(c.attrs());
   if (c.shared(1)) {
     return c.emit(0, apply("index_select", {x, c.in(1)}, attrs),
-                  Layout::kLeading);
+                  MemberAxis::kLeading);
   }
   auto dim = static_cast<size_t>(attrs.integer("dim"));
   Shape ones(x.shape().size(), 1), shape = x.shape();
   ones[0] = c.members();
   ones[dim] = shape[dim] = c.one().dim(1, 0);
   Var index = expand(reshape(c.leading(1), ones), shape);
-  c.emit(0, apply("gather", {x, index}, attrs), Layout::kLeading);
+  c.emit(0, apply("gather", {x, index}, attrs), MemberAxis::kLeading);
 }
 
 // I of the indices from input `first` on, with B in front in an array.
@@ -113,7 +113,7 @@ void index_array(ArrayContext& c) {
   attrs.set("members", c.members());
   c.emit(0,
          apply("index", joined({c.leading(0)}, aligned_indices(c, 1)), attrs),
-         Layout::kLeading);
+         MemberAxis::kLeading);
 }
 
 void index_put_array(ArrayContext& c) {
@@ -125,7 +125,7 @@ void index_put_array(ArrayContext& c) {
   c.emit(0,
          apply("index_put",
                joined({c.leading(0), aligned(c, 1, rank)}, indices), attrs),
-         Layout::kLeading);
+         MemberAxis::kLeading);
 }
 
 std::vector<Var> inputs_from(VjpContext& c, size_t first) {

@@ -57,7 +57,7 @@ void loss_array(ArrayContext& c) {
                  1);
     inputs.push_back(reshape(x, shape));
   }
-  c.emit(0, apply(*c.one().node().op, inputs, c.attrs()), Layout::kLeading);
+  c.emit(0, apply(*c.one().node().op, inputs, c.attrs()), MemberAxis::kLeading);
 }
 
 struct Row {

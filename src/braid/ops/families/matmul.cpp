@@ -43,7 +43,7 @@ void matmul_array(ArrayContext& c) {
                  1);
     return reshape(x, shape);
   };
-  c.emit(0, matmul(aligned(0), aligned(1)), Layout::kLeading);
+  c.emit(0, matmul(aligned(0), aligned(1)), MemberAxis::kLeading);
 }
 
 Op matmul_op() {
@@ -110,7 +110,7 @@ void linear_vjp(VjpContext& c) {
 void linear_array(ArrayContext& c) {
   if (!c.shared(0)) return array_members(c);
   Var y = linear(c.in(0), c.rows(1), c.rows(2));
-  if (y.rank() == 2) return c.emit(0, y, Layout::kMerged);
+  if (y.rank() == 2) return c.emit(0, y, MemberAxis::kMerged);
   Shape split = y.shape();
   split.back() /= c.members();
   split.insert(split.end() - 1, c.members());
@@ -119,7 +119,7 @@ void linear_array(ArrayContext& c) {
     if (d != y.rank() - 1) order.push_back(d);
   }
   order.insert(order.begin(), y.rank() - 1);
-  c.emit(0, permute(reshape(y, split), order), Layout::kLeading);
+  c.emit(0, permute(reshape(y, split), order), MemberAxis::kLeading);
 }
 
 Op linear_op() {

@@ -56,14 +56,15 @@ void batch_norm_vjp(VjpContext& c) {
 // Channels of all members side by side; statistics are per channel anyway.
 // Members that lead stay apart.
 void batch_norm_array(ArrayContext& c) {
-  if (c.layout(0) != Layout::kMerged) return array_members(c);
+  if (c.member_axis(0) != MemberAxis::kMerged) return array_members(c);
   std::vector<Var> inputs{c.merged(0)};
   for (size_t i = 1; i < c.one().count(); ++i) inputs.push_back(c.rows(i));
   auto outputs = apply_all("batch_norm", inputs, c.attrs());
-  c.emit(0, outputs[0], Layout::kMerged);
+  c.emit(0, outputs[0], MemberAxis::kMerged);
   for (size_t i = 1; i < outputs.size(); ++i) {
     int64_t channels = outputs[i].dim(0) / c.members();
-    c.emit(i, reshape(outputs[i], {c.members(), channels}), Layout::kLeading);
+    c.emit(i, reshape(outputs[i], {c.members(), channels}),
+           MemberAxis::kLeading);
   }
 }
 
@@ -154,13 +155,14 @@ void group_norm_vjp(VjpContext& c) {
 // the batch, which needs no copy of members that lead.
 void group_norm_array(ArrayContext& c) {
   bool affine = c.has(1) || c.has(2);
-  if (!affine && c.layout(0) != Layout::kMerged) return array_folded(c);
+  if (!affine && c.member_axis(0) != MemberAxis::kMerged)
+    return array_folded(c);
   Attrs attrs = c.attrs();
   attrs.set("num_groups", attrs.integer("num_groups") * c.members());
   std::vector<Var> inputs{c.merged(0)};
   for (size_t i = 1; i < c.one().count(); ++i) inputs.push_back(c.rows(i));
   auto outputs = apply_all("group_norm", inputs, attrs);
-  for (size_t i = 0; i < 3; ++i) c.emit(i, outputs[i], Layout::kMerged);
+  for (size_t i = 0; i < 3; ++i) c.emit(i, outputs[i], MemberAxis::kMerged);
 }
 
 std::vector<ValueType> channel_gradients(const NodeView& v) {

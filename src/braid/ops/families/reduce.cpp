@@ -73,7 +73,7 @@ Var spread(VjpContext& c, Var y) {
 void array_reduce(ArrayContext& c) {
   Attrs attrs = c.attrs();
   const Ints& dims = attrs.ints("dims");
-  if (c.layout(0) != Layout::kMerged) {
+  if (c.member_axis(0) != MemberAxis::kMerged) {
     attrs.set("dims", shift_dims(dims));
     return array_shifted(c, attrs);
   }
@@ -84,7 +84,7 @@ void array_reduce(ArrayContext& c) {
   bool batch_left = !contains(dims, 0) || attrs.flag("keep_dims");
   Var y =
       apply(*c.one().node().op, {split_channels(c.in(0), c.members())}, attrs);
-  c.emit(0, batch_left ? transpose(y, 0, 1) : y, Layout::kLeading);
+  c.emit(0, batch_left ? transpose(y, 0, 1) : y, MemberAxis::kLeading);
 }
 
 Op reduce_op(std::string name, std::string summary, TypeRule dtype,

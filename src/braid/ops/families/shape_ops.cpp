@@ -127,7 +127,7 @@ Op expand_op() {
             aligned.insert(aligned.begin() + 1,
                            shape.size() + 1 - aligned.size(), 1);
             shape.insert(shape.begin(), c.members());
-            c.emit(0, expand(reshape(x, aligned), shape), Layout::kLeading);
+            c.emit(0, expand(reshape(x, aligned), shape), MemberAxis::kLeading);
           },
       .array_rule = ArrayRule::kShiftDims,
       .view = expand_view};
@@ -163,7 +163,7 @@ void array_slice(ArrayContext& c) {
   if (c.attrs().integer("dim") != 1 || !all_merged(c)) return array_dim(c);
   Var x = split_channels(c.in(0), c.members());
   Var part = apply("slice", {x}, shift_dim(c.attrs()));
-  c.emit(0, join_channels(part), Layout::kMerged);
+  c.emit(0, join_channels(part), MemberAxis::kMerged);
 }
 
 Op slice_op() {
@@ -218,7 +218,7 @@ void array_cat(ArrayContext& c) {
   for (size_t i = 0; i < c.one().count(); ++i) {
     parts.push_back(split_channels(c.in(i), c.members()));
   }
-  c.emit(0, join_channels(cat(parts, 2)), Layout::kMerged);
+  c.emit(0, join_channels(cat(parts, 2)), MemberAxis::kMerged);
 }
 
 Op cat_op() {
@@ -295,7 +295,7 @@ void add_shape_ops(OpTable& table) {
              .array =
                  [](ArrayContext& c) {
                    c.emit(0, apply("full", {c.in(0)}, c.attrs()),
-                          Layout::kShared);
+                          MemberAxis::kShared);
                  },
              .array_rule = ArrayRule::kOwn,
              .ignores_inputs = true});

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "braid/ops/build/functions.h"
-#include "braid/passes/array/array_host.h"
 #include "braid/passes/array/array_lowering.h"
+#include "braid/passes/array/branch_emitter.h"
 #include "braid/passes/names.h"
 
 namespace braid::passes {
@@ -13,12 +13,12 @@ namespace {
 
 struct Placed {
   Var value;
-  Layout layout = Layout::kShared;
+  MemberAxis axis = MemberAxis::kShared;
 };
 
 // Walks the nodes of one model and keeps, for each of its values, the value
 // of the array and where the members lie in it.
-class ArrayBuilder : public ArrayHost {
+class ArrayBuilder : public ArrayDraft {
   template <class List>
   static auto& at(List& list, ValueId id) {
     return list[static_cast<size_t>(id)];
@@ -26,12 +26,12 @@ class ArrayBuilder : public ArrayHost {
 
  public:
   ArrayBuilder(const OpTable& ops, const Graph& one,
-               const ArrayOptions& options,
-               const std::vector<Lowering>& lowerings, ArrayGuest* guest)
+               const ArrayPassOptions& options,
+               const std::vector<Lowering>& lowerings, BranchEmitter* branches)
       : one_(one),
         options_(options),
         lowerings_(lowerings),
-        guest_(guest),
+        branches_(branches),
         graph_(ops),
         placed_(one.values().size()),
         leading_(one.values().size()),
@@ -43,20 +43,20 @@ class ArrayBuilder : public ArrayHost {
       graph_.add_slot(std::move(slot));
     }
     for (ValueId id : one_.inputs()) {
-      if (!guest_ || !guest_->makes(id)) add_input(id);
+      if (!branches_ || !branches_->makes(id)) add_input(id);
     }
     for (size_t i = 0; i < one_.nodes().size(); ++i) {
-      if (guest_) guest_->before(*this, i);
+      if (branches_) branches_->before(*this, i);
       note_lowering(one_.nodes()[i]);
       add_node(one_.nodes()[i]);
     }
-    if (guest_) guest_->before(*this, one_.nodes().size());
+    if (branches_) branches_->before(*this, one_.nodes().size());
     path_.clear();
     for (const Output& output : one_.outputs()) {
       graph_.add_output(output.name, leading(output.value).id);
     }
     for (const Placed& placed : placed_) {
-      report_.layouts.push_back(placed.layout);
+      report_.axes.push_back(placed.axis);
     }
     return {std::move(graph_), std::move(report_)};
   }
@@ -70,13 +70,14 @@ class ArrayBuilder : public ArrayHost {
   }
 
   Var shared(ValueId id) const override {
-    return placed(id).layout == Layout::kShared ? placed(id).value : Var{};
+    return placed(id).axis == MemberAxis::kShared ? placed(id).value : Var{};
   }
 
   Var leading(ValueId id) override {
     Var& cached = at(leading_, id);
     if (!cached) {
-      if (placed(id).layout == Layout::kMerged) note_turn(id, Layout::kLeading);
+      if (placed(id).axis == MemberAxis::kMerged)
+        note_relayout(id, MemberAxis::kLeading);
       cached = make_leading(at(placed_, id));
     }
     return cached;
@@ -85,18 +86,19 @@ class ArrayBuilder : public ArrayHost {
   Var merged(ValueId id) {
     Var& cached = at(merged_, id);
     if (!cached) {
-      if (placed(id).layout != Layout::kMerged) note_turn(id, Layout::kMerged);
+      if (placed(id).axis != MemberAxis::kMerged)
+        note_relayout(id, MemberAxis::kMerged);
       cached = make_merged(id);
     }
     return cached;
   }
 
   void place(ValueId id, Var leading) override {
-    place(id, leading, Layout::kLeading);
+    place(id, leading, MemberAxis::kLeading);
   }
 
-  void place(ValueId id, Var value, Layout layout) {
-    at(placed_, id) = {value, layout};
+  void place(ValueId id, Var value, MemberAxis axis) {
+    at(placed_, id) = {value, axis};
   }
 
  private:
@@ -104,18 +106,18 @@ class ArrayBuilder : public ArrayHost {
     return static_cast<NodeId>(&node - one_.nodes().data());
   }
   void note_lowering(const Node& node);
-  void note_turn(ValueId id, Layout to);
+  void note_relayout(ValueId id, MemberAxis to);
   void add_input(ValueId id);
   void add_node(const Node& node);
   Var make_leading(const Placed& from);
   Var make_merged(ValueId id);
 
   const Graph& one_;
-  const ArrayOptions& options_;
+  const ArrayPassOptions& options_;
   const std::vector<Lowering>& lowerings_;
-  ArrayGuest* guest_;  // or none
+  BranchEmitter* branches_;  // or none
   Graph graph_;
-  ArrayReport report_;
+  ArrayPassReport report_;
   std::string path_;  // of the node that is being added
   std::vector<Placed> placed_;
   std::vector<Var> leading_;
@@ -130,14 +132,14 @@ class NodeContext : public ArrayContext {
   Graph& graph() override { return builder_.graph(); }
   NodeView one() const override { return {builder_.one(), node_}; }
   Lowering lowering() const override { return builder_.lowering(node_); }
-  Layout layout(size_t i) const override {
-    return builder_.placed(node_.inputs[i]).layout;
+  MemberAxis member_axis(size_t i) const override {
+    return builder_.placed(node_.inputs[i]).axis;
   }
   Var in(size_t i) override { return builder_.placed(node_.inputs[i]).value; }
   Var leading(size_t i) override { return builder_.leading(node_.inputs[i]); }
   Var merged(size_t i) override { return builder_.merged(node_.inputs[i]); }
-  void emit(size_t i, Var value, Layout layout) override {
-    builder_.place(node_.outputs[i], value, layout);
+  void emit(size_t i, Var value, MemberAxis axis) override {
+    builder_.place(node_.outputs[i], value, axis);
   }
 
  private:
@@ -152,13 +154,13 @@ void ArrayBuilder::note_lowering(const Node& node) {
   report_.lowerings.push_back(choice ? std::optional(lowering(node))
                                      : std::nullopt);
   report_.dense.push_back(choice && node.attrs.integer("groups") == 1 &&
-                          placed(node.inputs[0]).layout == Layout::kShared);
+                          placed(node.inputs[0]).axis == MemberAxis::kShared);
 }
 
-void ArrayBuilder::note_turn(ValueId id, Layout to) {
+void ArrayBuilder::note_relayout(ValueId id, MemberAxis to) {
   const ValueType& type = one_.value(id).type;
   int64_t bytes = members() * num_elements(type.shape) * item_bytes(type.dtype);
-  report_.turns.push_back({id, to, bytes, path_});
+  report_.relayouts.push_back({id, to, bytes, path_});
 }
 
 void ArrayBuilder::add_input(ValueId id) {
@@ -170,7 +172,7 @@ void ArrayBuilder::add_input(ValueId id) {
   ValueType type = value.type;
   if (!is_shared) type.shape.insert(type.shape.begin(), members());
   Var placed = input(graph_, value.name, type);
-  place(id, placed, is_shared ? Layout::kShared : Layout::kLeading);
+  place(id, placed, is_shared ? MemberAxis::kShared : MemberAxis::kLeading);
 }
 
 void ArrayBuilder::add_node(const Node& node) {
@@ -178,12 +180,12 @@ void ArrayBuilder::add_node(const Node& node) {
   if (node.is(OpKind::kRead)) {
     bool is_shared = one_.slot(node.slot).role == Role::kConstant;
     return place(node.outputs[0], read(graph_, node.slot),
-                 is_shared ? Layout::kShared : Layout::kLeading);
+                 is_shared ? MemberAxis::kShared : MemberAxis::kLeading);
   }
   if (node.is(OpKind::kAssign))
     return assign(node.slot, leading(node.inputs[0]));
   auto is_shared = [&](ValueId id) {
-    return id == kNone || placed(id).layout == Layout::kShared;
+    return id == kNone || placed(id).axis == MemberAxis::kShared;
   };
   auto first = static_cast<NodeId>(graph_.nodes().size());
   NodeContext context(*this, node);
@@ -196,7 +198,8 @@ void ArrayBuilder::add_node(const Node& node) {
     }
     NodeId copy = graph_.add_like(node, inputs);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      context.emit(i, {&graph_, graph_.node(copy).outputs[i]}, Layout::kShared);
+      context.emit(i, {&graph_, graph_.node(copy).outputs[i]},
+                   MemberAxis::kShared);
     }
     return;
   }
@@ -210,8 +213,8 @@ void ArrayBuilder::add_node(const Node& node) {
 
 Var ArrayBuilder::make_leading(const Placed& from) {
   Var x = from.value;
-  if (from.layout == Layout::kLeading) return x;
-  if (from.layout == Layout::kShared) {
+  if (from.axis == MemberAxis::kLeading) return x;
+  if (from.axis == MemberAxis::kShared) {
     Shape shape = x.shape();
     shape.insert(shape.begin(), members());
     return expand(x, shape);
@@ -224,7 +227,7 @@ Var ArrayBuilder::make_leading(const Placed& from) {
 
 Var ArrayBuilder::make_merged(ValueId id) {
   const Placed& from = placed(id);
-  if (from.layout == Layout::kMerged) return from.value;
+  if (from.axis == MemberAxis::kMerged) return from.value;
   Var x = transpose(leading(id), 0, 1);  // [N, B, C, ...]
   Shape joined = x.shape();
   joined[2] *= members();
@@ -232,7 +235,7 @@ Var ArrayBuilder::make_merged(ValueId id) {
   return reshape(x, joined);
 }
 
-void check(const Graph& one, const ArrayOptions& options) {
+void check(const Graph& one, const ArrayPassOptions& options) {
   if (options.members < 1) {
     fail_usage("[array] needs at least one member, got {}", options.members);
   }
@@ -246,26 +249,28 @@ void check(const Graph& one, const ArrayOptions& options) {
 }  // namespace
 
 ArrayResult array_with(const OpTable& ops, const Graph& one,
-                       const ArrayOptions& options,
+                       const ArrayPassOptions& options,
                        const std::vector<Lowering>& lowerings) {
   check(one, options);
   return ArrayBuilder(ops, one, options, lowerings, nullptr).build();
 }
 
 ArrayResult array_reported(const OpTable& ops, const Graph& one,
-                           const ArrayOptions& options) {
+                           const ArrayPassOptions& options) {
   return array_with(ops, one, options, choose_lowerings(ops, one, options));
 }
 
-Graph array(const OpTable& ops, const Graph& one, const ArrayOptions& options) {
+Graph array(const OpTable& ops, const Graph& one,
+            const ArrayPassOptions& options) {
   return array_reported(ops, one, options).graph;
 }
 
-Graph host_array(const OpTable& ops, const Graph& one,
-                 const ArrayOptions& options, ArrayGuest& guest) {
+Graph array_with_branches(const OpTable& ops, const Graph& one,
+                          const ArrayPassOptions& options,
+                          BranchEmitter& branches) {
   check(one, options);
   std::vector<Lowering> lowerings = choose_lowerings(ops, one, options);
-  return ArrayBuilder(ops, one, options, lowerings, &guest).build().graph;
+  return ArrayBuilder(ops, one, options, lowerings, &branches).build().graph;
 }
 
 }  // namespace braid::passes

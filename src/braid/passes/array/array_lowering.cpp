@@ -32,7 +32,7 @@ bool is_normed(const Graph& graph, const Users& users, ValueId value) {
 
 class Chooser {
  public:
-  Chooser(const OpTable& ops, const Graph& one, const ArrayOptions& options)
+  Chooser(const OpTable& ops, const Graph& one, const ArrayPassOptions& options)
       : ops_(ops), one_(one), options_(options) {
     std::map<std::string, size_t> known;
     Users users = one.users();
@@ -116,7 +116,8 @@ class Chooser {
   }
 
   double total() const {
-    ArrayReport report = array_with(ops_, one_, options_, lowerings()).report;
+    ArrayPassReport report =
+        array_with(ops_, one_, options_, lowerings()).report;
     double seconds = 0;
     for (const Kind& kind : kinds_) {
       for (NodeId id : kind.nodes) {
@@ -126,15 +127,15 @@ class Chooser {
     }
     // There and, for the gradient, back.
     constexpr double kBytesPerSecond = 4e9;
-    for (const Turn& turn : report.turns) {
-      seconds += 2 * static_cast<double>(turn.bytes) / kBytesPerSecond;
+    for (const Relayout& relayout : report.relayouts) {
+      seconds += 2 * static_cast<double>(relayout.bytes) / kBytesPerSecond;
     }
     return seconds;
   }
 
   const OpTable& ops_;
   const Graph& one_;
-  const ArrayOptions& options_;
+  const ArrayPassOptions& options_;
   std::vector<Kind> kinds_;
 };
 
@@ -152,7 +153,7 @@ std::vector<Lowering> forced(const Graph& one, Lowering lowering) {
 }  // namespace
 
 std::vector<Lowering> choose_lowerings(const OpTable& ops, const Graph& one,
-                                       const ArrayOptions& options) {
+                                       const ArrayPassOptions& options) {
   if (options.lowering) return forced(one, *options.lowering);
   return Chooser(ops, one, options).choose();
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "braid/ops/build/functions.h"
-#include "braid/passes/array/array_host.h"
+#include "braid/passes/array/branch_emitter.h"
 #include "braid/passes/array/member_values.h"
 #include "braid/passes/array/partial_plan.h"
 
@@ -11,7 +11,7 @@ namespace braid::passes {
 namespace {
 
 // Adds the branches while the array of the common model is built.
-class Branches : public ArrayGuest {
+class Branches : public BranchEmitter {
  public:
   Branches(const std::vector<Graph>& members, const PartialPlan& plan)
       : members_(members), plan_(plan) {
@@ -25,16 +25,16 @@ class Branches : public ArrayGuest {
     return plan_.stacked.contains(input);
   }
 
-  void before(ArrayHost& host, size_t index) override {
-    if (index == 0) add_slots(host.graph());
+  void before(ArrayDraft& array, size_t index) override {
+    if (index == 0) add_slots(array.graph());
     const Beside& beside = plan_.beside[index];
-    for (const BranchNode& node : beside.nodes) add_node(host, node);
+    for (const BranchNode& node : beside.nodes) add_node(array, node);
     const auto& nodes = plan_.common.nodes();
-    if (index < nodes.size()) host.graph().continue_at(nodes[index]);
+    if (index < nodes.size()) array.graph().continue_at(nodes[index]);
     for (const Stacked& stacked : beside.stacked) {
-      host.place(stacked.value, stack(parts_of(host, stacked), 0));
+      array.place(stacked.value, stack(parts_of(array, stacked), 0));
     }
-    if (index == nodes.size()) add_outputs(host);
+    if (index == nodes.size()) add_outputs(array);
   }
 
  private:
@@ -58,13 +58,14 @@ class Branches : public ArrayGuest {
     return slot;
   }
 
-  void add_node(ArrayHost& host, const BranchNode& branch) {
-    Graph& graph = host.graph();
+  void add_node(ArrayDraft& array, const BranchNode& branch) {
+    Graph& graph = array.graph();
     Node node = members_[at(branch.member)].node(branch.node);
     graph.continue_at(node);
     std::vector<ValueId> inputs;
     for (ValueId id : node.inputs) {
-      inputs.push_back(id == kNone ? kNone : value(host, branch.member, id).id);
+      inputs.push_back(id == kNone ? kNone
+                                   : value(array, branch.member, id).id);
     }
     if (node.slot != kNone)
       node.slot = slots_[at(branch.member)][at(node.slot)];
@@ -79,26 +80,26 @@ class Branches : public ArrayGuest {
   }
 
   // A member's value, as its branches read it.
-  Var value(ArrayHost& host, int64_t member, ValueId id) {
+  Var value(ArrayDraft& array, int64_t member, ValueId id) {
     ValueId common = plan_.common_value[at(member)][at(id)];
     if (common == kNone) return own_[at(member)][at(id)];
-    Var shared = host.shared(common);
-    return shared ? shared : taken_.of(host.leading(common), member);
+    Var shared = array.shared(common);
+    return shared ? shared : taken_.of(array.leading(common), member);
   }
 
-  std::vector<Var> parts_of(ArrayHost& host, const Stacked& stacked) {
+  std::vector<Var> parts_of(ArrayDraft& array, const Stacked& stacked) {
     std::vector<Var> parts;
     for (size_t k = 0; k < members_.size(); ++k) {
       auto member = static_cast<int64_t>(k);
-      parts.push_back(value(host, member, stacked.parts[k]));
+      parts.push_back(value(array, member, stacked.parts[k]));
     }
     return parts;
   }
 
-  void add_outputs(ArrayHost& host) {
+  void add_outputs(ArrayDraft& array) {
     for (const OwnOutput& output : plan_.outputs) {
-      host.graph().add_output(member_prefix(output.member) + output.name,
-                              value(host, output.member, output.value).id);
+      array.graph().add_output(member_prefix(output.member) + output.name,
+                               value(array, output.member, output.value).id);
     }
   }
 
@@ -118,7 +119,7 @@ void check_members(const std::vector<Graph>& members) {
 }  // namespace
 
 Graph array_of(const OpTable& ops, const std::vector<Graph>& members,
-               ArrayOptions options) {
+               ArrayPassOptions options) {
   check_members(members);
   PartialPlan plan = plan_members(members);
   if (std::ranges::none_of(plan.common.nodes(), computes)) {
@@ -129,7 +130,7 @@ Graph array_of(const OpTable& ops, const std::vector<Graph>& members,
   }
   options.members = static_cast<int64_t>(members.size());
   Branches branches(members, plan);
-  return host_array(ops, plan.common, options, branches);
+  return array_with_branches(ops, plan.common, options, branches);
 }
 
 PartialReport partial_report(const std::vector<Graph>& members) {

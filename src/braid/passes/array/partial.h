@@ -27,7 +27,7 @@ struct PartialReport {
 // in all members. Equal graphs give what array() gives; graphs that have
 // nothing in common are an error.
 Graph array_of(const OpTable& ops, const std::vector<Graph>& members,
-               ArrayOptions options);
+               ArrayPassOptions options);
 
 PartialReport partial_report(const std::vector<Graph>& members);
 

@@ -5,7 +5,7 @@
 #include "braid/base/error.h"
 #include "braid/graph/copy.h"
 #include "braid/ops/build/functions.h"
-#include "braid/passes/rewrite/prune.h"
+#include "braid/passes/rewrite/dead_code.h"
 
 namespace braid::passes {
 namespace {
@@ -22,7 +22,7 @@ class EvalForm {
       if (!node.op->writes_slot) add(node);
     }
     for (const Output& output : from_.outputs()) add_output(output);
-    prune(ops_, copy_.to);
+    remove_dead_code(ops_, copy_.to);
     return std::move(copy_.to);
   }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "braid/ops/build/functions.h"
-#include "braid/passes/rewrite/prune.h"
+#include "braid/passes/rewrite/dead_code.h"
 #include "braid/passes/step/gradient_pieces.h"
 
 namespace braid::passes {
@@ -153,7 +153,7 @@ Gradients differentiate(const OpTable& ops, Graph forward,
   move_assignments_last(result.graph);
   std::vector<ValueId> wanted;
   for (auto [slot, gradient] : result.of_slot) wanted.push_back(gradient);
-  prune(ops, result.graph, wanted);
+  remove_dead_code(ops, result.graph, wanted);
   return result;
 }
 

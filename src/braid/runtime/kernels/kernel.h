@@ -36,8 +36,8 @@ struct Call {
   int64_t members() const { return attrs().integer_or("members", 0); }
 };
 
-using Run = std::function<void()>;
-using Kernel = std::function<Run(const Call&)>;
+using Thunk = std::function<void()>;
+using Kernel = std::function<Thunk(const Call&)>;
 
 class KernelTable {
  public:
@@ -45,7 +45,9 @@ class KernelTable {
   void add(std::string op, Kernel kernel);
   // The kernel of an op; throws when there is none.
   const Kernel& at(const std::string& op) const;
-  Run prepare(const Call& call) const { return at(call.node->op->name)(call); }
+  Thunk prepare(const Call& call) const {
+    return at(call.node->op->name)(call);
+  }
 
  private:
   std::map<std::string, Kernel> kernels_;

@@ -2,7 +2,7 @@
 
 #include "braid/base/error.h"
 #include "braid/ops/build/functions.h"
-#include "braid/passes/rewrite/prune.h"
+#include "braid/passes/rewrite/dead_code.h"
 #include "braid/train/job/model_file.h"
 
 namespace braid::train {
@@ -47,7 +47,7 @@ Graph replace_loss(const OpTable& ops, Graph graph, const LossPlaces& places,
   graph.add_output(kCompared, find_output(graph, places));
   auto is_loss = [](const Output& o) { return o.name == "loss"; };
   std::erase_if(graph.outputs(), is_loss);
-  passes::prune(ops, graph);
+  passes::remove_dead_code(ops, graph);
   graph = without_unused_inputs(graph);
   Var compared{&graph, graph.find_output(kCompared)};
   graph.set_path("loss");

@@ -9,7 +9,7 @@
 #include "braid/graph/init.h"
 #include "braid/ops/build/named_losses.h"
 #include "braid/passes/names.h"
-#include "braid/passes/rewrite/prune.h"
+#include "braid/passes/rewrite/dead_code.h"
 #include "braid/passes/rewrite/trainable.h"
 #include "braid/passes/step/label_smoothing.h"
 #include "braid/train/job/job_loss.h"
@@ -269,7 +269,7 @@ Graph JobModel::load_single(int64_t rows, Form form) const {
                     .inputs = hints.inputs},
                    loss_ ? loss_ : LossFunction(parse_loss(config_.loss)));
   keep_outputs(graph, hints.outputs);
-  passes::prune(machine_.ops(), graph);
+  passes::remove_dead_code(machine_.ops(), graph);
   return graph;
 }
 
@@ -328,7 +328,7 @@ Graph JobModel::eval(int64_t rows) const {
   Graph graph = load_single(rows, Form::kEval);
   prepare(graph, networks_[0]);
   add_metric_outputs(graph, metrics_);
-  passes::prune(machine_.ops(), graph);
+  passes::remove_dead_code(machine_.ops(), graph);
   return graph;
 }
 

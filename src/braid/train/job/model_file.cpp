@@ -10,8 +10,8 @@
 #include "braid/graph/text.h"
 #include "braid/models/models.h"
 #include "braid/passes/names.h"
+#include "braid/passes/rewrite/dead_code.h"
 #include "braid/passes/rewrite/eval_form.h"
-#include "braid/passes/rewrite/prune.h"
 #include "braid/passes/step/label_smoothing.h"
 
 namespace braid::train {
@@ -270,7 +270,7 @@ LoadedModel load_model(const ModelFiles& files, const std::string& text,
                                   : load_with_outputs(files, text, hints);
   if (!is_exported) {
     keep_outputs(text, model.graph, hints.outputs);
-    passes::prune(files.machine().ops(), model.graph);
+    passes::remove_dead_code(files.machine().ops(), model.graph);
   }
   model.graph = passes::free_label_smoothing(model.graph);
   return model;
@@ -295,7 +295,7 @@ LoadedModel load_network(const ModelFiles& files, const std::string& text,
                output);
   }
   graph.outputs() = {{"output", value}};
-  passes::prune(files.machine().ops(), graph);
+  passes::remove_dead_code(files.machine().ops(), graph);
   model.graph = without_unused_inputs(graph);
   return model;
 }

@@ -1,4 +1,4 @@
-// Counters, which are integers, among the ops that are loops of chains.
+// Counters, which are integers, among the ops that are loops of fusions.
 #include <gtest/gtest.h>
 
 #include "braid/runtime/kernels/kernel.h"

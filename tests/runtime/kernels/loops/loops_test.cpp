@@ -50,7 +50,7 @@ TYPED_TEST(LoopsTest, PointwiseLevelsAgreeAndKeepNan) {
     for (const char* op : {"relu", "relu_backward", "add", "sub", "mul"}) {
       expect_same<T>([&](const LoopsOf<T>& loops) {
         Numbers<T> y = a;  // in place
-        loops.chain_loop(op)(y.data(), y.data(), b.data(), b.data(), 0, 0, n);
+        loops.fusion_loop(op)(y.data(), y.data(), b.data(), b.data(), 0, 0, n);
         EXPECT_TRUE(n <= 6 || std::isnan(y[6]));
         return y;
       });

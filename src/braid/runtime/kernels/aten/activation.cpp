@@ -82,18 +82,18 @@ bool needs_own_sixth(const at::Tensor& x) {
 }
 
 // Functions without a form that writes into a given tensor.
-void add_landing(const Add& add) {
+void add_donating(const Add& add) {
   add("log_sigmoid", [](Bound& b) {
-    land({b.out[0]}, {std::get<0>(at::log_sigmoid_forward(b.in[0]))});
+    write_outputs({b.out[0]}, {std::get<0>(at::log_sigmoid_forward(b.in[0]))});
   });
   add("prelu", [](Bound& b) {
-    land({b.out[0]}, {at::_prelu_kernel(b.in[0], b.in[1])});
+    write_outputs({b.out[0]}, {at::_prelu_kernel(b.in[0], b.in[1])});
   });
   add("hardswish_backward", [](Bound& b) {
-    land({b.out[0]}, {at::hardswish_backward(b.in[0], b.in[1])});
+    write_outputs({b.out[0]}, {at::hardswish_backward(b.in[0], b.in[1])});
   });
   add("mish_backward", [](Bound& b) {
-    land({b.out[0]}, {at::mish_backward(b.in[0], b.in[1])});
+    write_outputs({b.out[0]}, {at::mish_backward(b.in[0], b.in[1])});
   });
 }
 
@@ -105,8 +105,8 @@ void add_aten_activation(KernelTable& table, at::Device device) {
   };
   add_forward(add);
   add_backward(add);
-  add_landing([&](const char* op, Body body) {
-    table.add(op, landing_kernel(device, {0}, std::move(body)));
+  add_donating([&](const char* op, Body body) {
+    table.add(op, donating_kernel(device, {0}, std::move(body)));
   });
   add("hardswish", [](Bound& b) {
     if (!needs_own_sixth(b.in[0]))

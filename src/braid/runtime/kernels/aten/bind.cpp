@@ -20,15 +20,15 @@ bool overlaps(const Tensor& a, const Tensor& b) {
 // Outputs that no input shares memory with: results may be made right there.
 std::vector<Tensor> free_outputs(const Call& call,
                                  const std::vector<size_t>& wanted) {
-  std::vector<Tensor> landings;
+  std::vector<Tensor> donated;
   for (size_t i : wanted) {
     bool free = call.out(i).numel() > 0;
     for (const Tensor& in : call.inputs) {
       free = free && !overlaps(call.out(i), in);
     }
-    if (free) landings.push_back(call.out(i));
+    if (free) donated.push_back(call.out(i));
   }
-  return landings;
+  return donated;
 }
 
 bool is_same_place(const at::Tensor& a, const at::Tensor& b) {
@@ -93,12 +93,12 @@ at::Tensor bind(const Tensor& tensor, at::Device device) {
 }
 
 Kernel aten_kernel(at::Device device, Body body) {
-  return landing_kernel(device, {}, std::move(body));
+  return donating_kernel(device, {}, std::move(body));
 }
 
-Kernel landing_kernel(at::Device device, std::vector<size_t> landings,
-                      Body body) {
-  return [device, landings, body](const Call& call) -> Run {
+Kernel donating_kernel(at::Device device, std::vector<size_t> donated,
+                       Body body) {
+  return [device, donated, body](const Call& call) -> Thunk {
     auto bound = std::make_shared<Bound>(Bound{*call.node, {}, {}});
     for (const Tensor& t : call.inputs) bound->in.push_back(bind(t, device));
     for (const Tensor& t : call.outputs) bound->out.push_back(bind(t, device));
@@ -110,7 +110,7 @@ Kernel landing_kernel(at::Device device, std::vector<size_t> landings,
       };
     }
     return [bound, body, workspace = call.workspace,
-            places = free_outputs(call, landings), use = ScratchUse()] {
+            places = free_outputs(call, donated), use = ScratchUse()] {
       CallSettings::before_libtorch(false);
       BelowAutograd below_autograd;
       ScratchScope scope(*workspace, places);
@@ -119,8 +119,8 @@ Kernel landing_kernel(at::Device device, std::vector<size_t> landings,
   };
 }
 
-void land(const std::vector<at::Tensor>& outputs,
-          std::vector<at::Tensor> results) {
+void write_outputs(const std::vector<at::Tensor>& outputs,
+                   std::vector<at::Tensor> results) {
   // A result may have been made in another output's memory, or lie in its own
   // with other strides: such a one steps aside before anything is written.
   for (size_t i = 0; i < results.size(); ++i) {

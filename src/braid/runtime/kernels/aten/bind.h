@@ -37,15 +37,15 @@ using Body = std::function<void(Bound&)>;
 Kernel aten_kernel(at::Device device, Body body);
 
 // The same for bodies that call functions which return new tensors: an
-// allocation of the size of one of the outputs `landings` is made right in
-// that output. The body writes outputs through `land` alone and last.
-Kernel landing_kernel(at::Device device, std::vector<size_t> landings,
-                      Body body);
+// allocation of the size of one of the outputs `donated` is made right in
+// that output. The body writes outputs through `write_outputs` alone and last.
+Kernel donating_kernel(at::Device device, std::vector<size_t> donated,
+                       Body body);
 
 // Results become the contents of outputs; nothing moves where a result was
 // made in its output.
-void land(const std::vector<at::Tensor>& outputs,
-          std::vector<at::Tensor> results);
+void write_outputs(const std::vector<at::Tensor>& outputs,
+                   std::vector<at::Tensor> results);
 
 // x as [rows, columns] or, with members, [B, rows, columns].
 at::Tensor rows_of(const at::Tensor& x, int64_t members);

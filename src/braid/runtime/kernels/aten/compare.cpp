@@ -49,11 +49,14 @@ void masked_fill(Bound& b) {
 void add_aten_compare(KernelTable& table, at::Device device) {
   add_comparisons(table, device);
   auto add = [&](const char* op, Body body) {
-    table.add(op, landing_kernel(device, {0}, std::move(body)));
+    table.add(op, donating_kernel(device, {0}, std::move(body)));
   };
-  add("isnan", [](Bound& b) { land({b.out[0]}, {at::isnan(b.in[0])}); });
-  add("isinf", [](Bound& b) { land({b.out[0]}, {at::isinf(b.in[0])}); });
-  add("isfinite", [](Bound& b) { land({b.out[0]}, {at::isfinite(b.in[0])}); });
+  add("isnan",
+      [](Bound& b) { write_outputs({b.out[0]}, {at::isnan(b.in[0])}); });
+  add("isinf",
+      [](Bound& b) { write_outputs({b.out[0]}, {at::isinf(b.in[0])}); });
+  add("isfinite",
+      [](Bound& b) { write_outputs({b.out[0]}, {at::isfinite(b.in[0])}); });
   table.add("where", aten_kernel(device, where));
   table.add("masked_fill", aten_kernel(device, masked_fill));
   table.add("masked_fill_scalar", aten_kernel(device, masked_fill));

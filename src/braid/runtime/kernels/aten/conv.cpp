@@ -23,11 +23,11 @@ at::Tensor arranged(const Bound& b, const at::Tensor& t) {
 
 void convolution(const Bound& b, bool transposed) {
   const Attrs& a = b.attrs();
-  land({b.out[0]},
-       {at::convolution(arranged(b, b.in[0]), arranged(b, b.in[1]),
-                        b.optional(2), a.ints("stride"), a.ints("padding"),
-                        a.ints("dilation"), transposed, output_padding(a),
-                        a.integer("groups"))});
+  write_outputs({b.out[0]},
+                {at::convolution(
+                    arranged(b, b.in[0]), arranged(b, b.in[1]), b.optional(2),
+                    a.ints("stride"), a.ints("padding"), a.ints("dilation"),
+                    transposed, output_padding(a), a.integer("groups"))});
 }
 
 void backward(const Bound& b, const at::Tensor& x, const at::Tensor& w,
@@ -37,7 +37,8 @@ void backward(const Bound& b, const at::Tensor& x, const at::Tensor& w,
       arranged(b, b.in[0]), x, w, std::nullopt, a.ints("stride"),
       a.ints("padding"), a.ints("dilation"), transposed, output_padding(a),
       a.integer("groups"), {of_input, !of_input, false});
-  land({b.out[0]}, {of_input ? std::get<0>(grads) : std::get<1>(grads)});
+  write_outputs({b.out[0]},
+                {of_input ? std::get<0>(grads) : std::get<1>(grads)});
 }
 
 void backward_input(const Bound& b, bool transposed) {
@@ -116,9 +117,9 @@ void product_weight(const Bound& b) {
 }
 
 // `product` where the node says so, else `general`. What products make on the
-// way may be as large as the result and must not land there.
+// way may be as large as the result and must not be made there.
 Kernel either(at::Device device, const Body& general, const Body& product) {
-  return [general = landing_kernel(device, {0}, general),
+  return [general = donating_kernel(device, {0}, general),
           product = aten_kernel(device, product)](const Call& c) {
     return c.attrs().flag_or("gemm", false) ? product(c) : general(c);
   };

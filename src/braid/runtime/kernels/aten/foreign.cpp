@@ -93,7 +93,7 @@ Kernel forward_kernel(at::Device device) {
       call->explain_errors(
           [&] { results = resolved(call->run(b.in, device)); });
       check_results(b, results);
-      land(b.out, std::move(results));
+      write_outputs(b.out, std::move(results));
     };
     return aten_kernel(device, body)(c);
   };
@@ -106,7 +106,7 @@ Kernel backward_kernel(at::Device device) {
       std::vector<at::Tensor> results;
       call->explain_errors([&] { results = resolved(gradients(b, *call)); });
       check_results(b, results);
-      land(b.out, std::move(results));
+      write_outputs(b.out, std::move(results));
     };
     return aten_kernel(device, body)(c);
   };

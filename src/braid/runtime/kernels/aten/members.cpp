@@ -92,13 +92,13 @@ class Members {
 
   Workspace* workspace_;
   std::vector<Workspace> spaces_;  // by member
-  std::vector<Run> runs_;
+  std::vector<Thunk> runs_;
 };
 
 }  // namespace
 
 Kernel each_member(at::Device device, Kernel one) {
-  return [device, one = std::move(one)](const Call& call) -> Run {
+  return [device, one = std::move(one)](const Call& call) -> Thunk {
     int64_t count = call.members();
     if (count == 0) return one(call);
     auto members = std::make_shared<Members>(call, one);

@@ -38,10 +38,10 @@ void batch_norm(Bound& b) {
       summed_well(b.in[0]), b.optional(1), b.optional(2), mean, var, training,
       a.number("momentum"), a.number("eps"));
   if (training) {
-    land({b.out[0], b.out[1], b.out[2]}, {y, saved_mean, saved_rstd});
+    write_outputs({b.out[0], b.out[1], b.out[2]}, {y, saved_mean, saved_rstd});
   } else {
-    land({b.out[0], b.out[1], b.out[2]},
-         {y, *mean, at::rsqrt(*var + a.number("eps"))});
+    write_outputs({b.out[0], b.out[1], b.out[2]},
+                  {y, *mean, at::rsqrt(*var + a.number("eps"))});
   }
 }
 
@@ -57,8 +57,9 @@ void batch_norm_backward(Bound& b) {
   auto [dx, dw, db] = at::native_batch_norm_backward(
       b.in[0], b.in[1], b.optional(2), running_mean, running_var, b.in[3],
       b.in[4], training, 0.0, {true, affine, affine});
-  if (affine) return land({b.out[0], b.out[1], b.out[2]}, {dx, dw, db});
-  land({b.out[0]}, {dx});
+  if (affine)
+    return write_outputs({b.out[0], b.out[1], b.out[2]}, {dx, dw, db});
+  write_outputs({b.out[0]}, {dx});
   b.out[1].zero_();
   b.out[2].zero_();
 }
@@ -88,7 +89,7 @@ void layer_norm(Bound& b) {
       shared ? b.optional(2) : std::nullopt, b.attrs().number("eps"));
   if (!shared && b.has(1)) y = y * per_member(b.in[1], x, b.members());
   if (!shared && b.has(2)) y = y + per_member(b.in[2], x, b.members());
-  land({b.out[0], b.out[1], b.out[2]}, {y, mean, rstd});
+  write_outputs({b.out[0], b.out[1], b.out[2]}, {y, mean, rstd});
 }
 
 void layer_norm_backward(Bound& b) {
@@ -100,7 +101,8 @@ void layer_norm_backward(Bound& b) {
       scaled, x, {x.size(-1)}, mean, rstd, std::nullopt, std::nullopt,
       {true, false, false}));
   at::Tensor dw = sum_rows(dy * ((x - mean) * rstd), b.members());
-  land({b.out[0], b.out[1], b.out[2]}, {dx, dw, sum_rows(dy, b.members())});
+  write_outputs({b.out[0], b.out[1], b.out[2]},
+                {dx, dw, sum_rows(dy, b.members())});
 }
 
 void rms_norm(Bound& b) {
@@ -143,7 +145,7 @@ void group_norm(Bound& b) {
   auto [y, mean, rstd] = at::native_group_norm(
       x, dense(b, 1), dense(b, 2), n.batch, n.channels, n.places,
       b.attrs().integer("num_groups"), b.attrs().number("eps"));
-  land({b.out[0], b.out[1], b.out[2]}, {y, mean, rstd});
+  write_outputs({b.out[0], b.out[1], b.out[2]}, {y, mean, rstd});
 }
 
 void group_norm_backward(Bound& b) {
@@ -155,7 +157,7 @@ void group_norm_backward(Bound& b) {
       dy, x, b.in[3].contiguous(), b.in[4].contiguous(), w.contiguous(),
       n.batch, n.channels, n.places, b.attrs().integer("num_groups"),
       {true, true, true});
-  land({b.out[0], b.out[1], b.out[2]}, {dx, dw, db});
+  write_outputs({b.out[0], b.out[1], b.out[2]}, {dx, dw, db});
 }
 
 // [B, N, C, S] as [N, B * C, S]; [B, C] as [B * C].
@@ -191,10 +193,10 @@ Body with_merged_channels(const Body& body) {
 
 void add_aten_norm(KernelTable& table, at::Device device) {
   auto add = [&](const char* op, Body body) {
-    table.add(op, landing_kernel(device, {0}, std::move(body)));
+    table.add(op, donating_kernel(device, {0}, std::move(body)));
   };
   auto add_apart = [&](const char* op, Body body) {
-    Kernel kernel = landing_kernel(device, {0}, body);
+    Kernel kernel = donating_kernel(device, {0}, body);
     table.add(op, device.is_cpu()
                       ? each_member(device, kernel)
                       : aten_kernel(device, with_merged_channels(body)));

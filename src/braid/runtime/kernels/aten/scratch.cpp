@@ -17,9 +17,9 @@ namespace {
 // the last one when it is freed gives its room back.
 struct Scratch {
   Workspace* workspace = nullptr;
-  const std::vector<Tensor>* landings = nullptr;
+  const std::vector<Tensor>* donated = nullptr;
   int64_t used = 0;
-  uint32_t taken = 0;  // bit per landing
+  uint32_t taken = 0;  // bit per output
 };
 
 thread_local Scratch scratch;
@@ -30,7 +30,7 @@ struct Header {
 };
 constexpr int64_t kHeader = plan::kAlignment;
 
-void free_landing(void*) {}
+void release_donated(void*) {}
 
 void free_scratch(void* data) {
   auto* block = static_cast<std::byte*>(data) - kHeader;
@@ -40,9 +40,9 @@ void free_scratch(void* data) {
   }
 }
 
-bool is_landing(const void* data) {
-  for (const Tensor& landing : *scratch.landings) {
-    if (landing.data == data) return true;
+bool is_donated(const void* data) {
+  for (const Tensor& output : *scratch.donated) {
+    if (output.data == data) return true;
   }
   return false;
 }
@@ -97,11 +97,11 @@ class ScratchAllocator : public c10::Allocator {
   c10::Allocator& behind() const { return *behind_.load(); }
 
   c10::DataPtr take(int64_t bytes) {
-    for (size_t i = 0; i < scratch.landings->size(); ++i) {
-      const Tensor& landing = (*scratch.landings)[i];
-      if (!(scratch.taken >> i & 1) && landing.bytes() == bytes) {
+    for (size_t i = 0; i < scratch.donated->size(); ++i) {
+      const Tensor& output = (*scratch.donated)[i];
+      if (!(scratch.taken >> i & 1) && output.bytes() == bytes) {
         scratch.taken |= 1u << i;
-        return {landing.data, landing.data, free_landing, c10::kCPU};
+        return {output.data, output.data, release_donated, c10::kCPU};
       }
     }
     int64_t begin = scratch.used;
@@ -135,7 +135,7 @@ ScratchAllocator& allocator() {
 
 void ScratchAllocator::free_raw(void* data) {
   if (scratch.workspace && is_scratch(data)) return free_scratch(data);
-  if (scratch.workspace && is_landing(data)) return;
+  if (scratch.workspace && is_donated(data)) return;
   allocator().behind().raw_deallocate(data);
 }
 
@@ -146,8 +146,8 @@ ScratchUse::ScratchUse() { allocator().enter(); }
 ScratchUse::~ScratchUse() { allocator().leave(); }
 
 ScratchScope::ScratchScope(Workspace& workspace,
-                           const std::vector<Tensor>& landings) {
-  scratch = {&workspace, &landings, 0, 0};
+                           const std::vector<Tensor>& donated) {
+  scratch = {&workspace, &donated, 0, 0};
 }
 
 ScratchScope::~ScratchScope() { scratch = {}; }

@@ -1,6 +1,7 @@
 // Scratch: while a kernel runs, libtorch's CPU allocations on this thread are
 // served from the call's planned workspace, and an allocation of the size of
-// a planned output lands in that output, so that results need no copy.
+// a planned output is made in that output: the output is donated, so that
+// results need no copy.
 //
 // For this Braid's allocator stands in front of libtorch's. What is asked for
 // outside of a kernel it hands on: that memory is the other allocator's own,
@@ -27,7 +28,7 @@ class ScratchUse {
 // must be a ScratchUse, or nothing comes of it.
 class ScratchScope {
  public:
-  ScratchScope(Workspace& workspace, const std::vector<Tensor>& landings);
+  ScratchScope(Workspace& workspace, const std::vector<Tensor>& donated);
   ~ScratchScope();
   ScratchScope(const ScratchScope&) = delete;
   ScratchScope& operator=(const ScratchScope&) = delete;

@@ -4,7 +4,7 @@
 
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 namespace braid::runtime {
 namespace {
@@ -32,7 +32,7 @@ void forward(Bound& b) {
   auto [y, total] = at::_scaled_dot_product_flash_attention_for_cpu(
       dense_rows(b, 0), dense_rows(b, 1), dense_rows(b, 2), 0.0,
       b.attrs().flag_or("is_causal", false), mask_of(b, 3), scale_of(b));
-  land({b.out[0], b.out[1]}, {y, total});
+  write_outputs({b.out[0], b.out[1]}, {y, total});
 }
 
 void backward(Bound& b) {
@@ -40,7 +40,7 @@ void backward(Bound& b) {
       dense_rows(b, 0), dense_rows(b, 1), dense_rows(b, 2), dense_rows(b, 3),
       dense_rows(b, 4), b.in[5].contiguous(), 0.0,
       b.attrs().flag_or("is_causal", false), mask_of(b, 6), scale_of(b));
-  land({b.out[0], b.out[1], b.out[2]}, {dq, dk, dv});
+  write_outputs({b.out[0], b.out[1], b.out[2]}, {dq, dk, dv});
 }
 
 // The blocked kernel wants all head sizes equal and some work to do, and
@@ -54,13 +54,13 @@ bool fits(const Call& c, const Tensor& q, const Tensor& v) {
 template <class F>
 void spread_rows(const Shape& scores, const F& run) {
   int64_t columns = scores[3], rows = num_elements(scores) / columns;
-  spread(rows, 1 + 16384 / columns, [&](int64_t from, int64_t to) {
+  parallel_for(rows, 1 + 16384 / columns, [&](int64_t from, int64_t to) {
     for (int64_t r = from; r < to; ++r) run(r, r * columns);
   });
 }
 
 template <class T>
-Run prepare_weights(const Call& c, const LoopsOf<T>& loops) {
+Thunk prepare_weights(const Call& c, const LoopsOf<T>& loops) {
   return [shape = c.in(0).shape, x = c.in(0).as<T>(), y = c.out(0).as<T>(),
           scale = static_cast<T>(c.attrs().number("scale")),
           causal = c.attrs().flag_or("is_causal", false),
@@ -74,7 +74,7 @@ Run prepare_weights(const Call& c, const LoopsOf<T>& loops) {
 }
 
 template <class T>
-Run prepare_weights_backward(const Call& c, const LoopsOf<T>& loops) {
+Thunk prepare_weights_backward(const Call& c, const LoopsOf<T>& loops) {
   return [shape = c.in(0).shape, dy = c.in(0).as<T>(), y = c.in(1).as<T>(),
           dx = c.out(0).as<T>(), backward = loops.softmax_row_backward] {
     spread_rows(shape, [&](int64_t, int64_t at) {
@@ -114,12 +114,12 @@ void add_cpu_attention(KernelTable& table, const Loops& loops) {
   add_weights(table, loops);
   const char* op = "scaled_dot_product_attention";
   table.add(op, [general = table.at(op),
-                 own = landing_kernel(at::kCPU, {0}, forward)](const Call& c) {
+                 own = donating_kernel(at::kCPU, {0}, forward)](const Call& c) {
     return fits(c, c.in(0), c.in(2)) ? own(c) : general(c);
   });
   const char* back = "scaled_dot_product_attention_backward";
   table.add(back, [general = table.at(back),
-                   own = landing_kernel(at::kCPU, {0, 1, 2}, backward)](
+                   own = donating_kernel(at::kCPU, {0, 1, 2}, backward)](
                       const Call& c) {
     return fits(c, c.in(1), c.in(3)) ? own(c) : general(c);
   });

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 namespace braid::runtime {
 namespace {
@@ -29,10 +29,10 @@ double sum(const T* x, int64_t count) {
 }
 
 template <class T>
-Run average(const Call& c) {
+Thunk average(const Call& c) {
   int64_t planes = c.out(0).numel(), size = c.in(0).numel() / planes;
   return [=, x = c.in(0).as<T>(), y = c.out(0).as<T>()] {
-    spread(planes, 1 + kGrain / size, [&](int64_t from, int64_t to) {
+    parallel_for(planes, 1 + kGrain / size, [&](int64_t from, int64_t to) {
       for (int64_t p = from; p < to; ++p) {
         y[p] =
             static_cast<T>(sum(x + p * size, size) / static_cast<double>(size));
@@ -42,10 +42,10 @@ Run average(const Call& c) {
 }
 
 template <class T>
-Run average_backward(const Call& c) {
+Thunk average_backward(const Call& c) {
   int64_t planes = c.in(0).numel(), size = c.out(0).numel() / planes;
   return [=, dy = c.in(0).as<T>(), dx = c.out(0).as<T>()] {
-    spread(planes, 1 + kGrain / size, [&](int64_t from, int64_t to) {
+    parallel_for(planes, 1 + kGrain / size, [&](int64_t from, int64_t to) {
       for (int64_t p = from; p < to; ++p) {
         std::fill_n(dx + p * size, size, dy[p] / static_cast<T>(size));
       }

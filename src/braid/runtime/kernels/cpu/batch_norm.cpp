@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 namespace braid::runtime {
 namespace {
@@ -215,13 +215,13 @@ struct Backward {
 
 // All blocks of a call, shared out among threads.
 template <class Pass>
-Run make_run(const Pass& pass) {
+Thunk make_run(const Pass& pass) {
   const Sizes& s = pass.sizes;
   int64_t grain = 1 + 32768 / (s.count() * s.block() + 1);
   return [pass, grain] {
     const Sizes& sizes = pass.sizes;
     int64_t blocks = sizes.num_blocks();
-    spread(sizes.members * blocks, grain, [&](int64_t from, int64_t to) {
+    parallel_for(sizes.members * blocks, grain, [&](int64_t from, int64_t to) {
       for (int64_t i = from; i < to; ++i) {
         int64_t first = i % blocks * sizes.block();
         pass.run(Block{sizes, i / blocks, first,

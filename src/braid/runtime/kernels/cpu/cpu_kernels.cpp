@@ -11,7 +11,7 @@ KernelTable cpu_kernels() {
   add_cpu_attention(table, loops);
   add_cpu_average(table);
   add_cpu_batch_norm(table, loops);
-  add_cpu_chain(table, loops);
+  add_cpu_fusion(table, loops);
   add_cpu_depthwise(table, loops);
   add_cpu_dropout(table, loops);
   add_cpu_embedding(table, loops);

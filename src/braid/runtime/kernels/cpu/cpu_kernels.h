@@ -11,7 +11,7 @@ namespace braid::runtime {
 void add_cpu_attention(KernelTable& table, const Loops& loops);
 void add_cpu_average(KernelTable& table);
 void add_cpu_batch_norm(KernelTable& table, const Loops& loops);
-void add_cpu_chain(KernelTable& table, const Loops& loops);
+void add_cpu_fusion(KernelTable& table, const Loops& loops);
 void add_cpu_depthwise(KernelTable& table, const Loops& loops);
 void add_cpu_dropout(KernelTable& table, const Loops& loops);
 void add_cpu_embedding(KernelTable& table, const Loops& loops);

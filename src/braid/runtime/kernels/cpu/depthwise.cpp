@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 namespace braid::runtime {
 namespace {
@@ -70,17 +70,17 @@ template <class F>
 void for_blocks(const Geometry& g, int64_t images, const F& work) {
   int64_t blocks = g.blocks();
   int64_t each = kDepthwiseLanes * g.elements() * g.images / images;
-  spread(g.sets * images * blocks, 1 + kGrain / each,
-         [&](int64_t from, int64_t to) {
-           for (int64_t i = from; i < to; ++i) {
-             work(i / blocks / images, i / blocks % images,
-                  block_of(g, i % blocks));
-           }
-         });
+  parallel_for(g.sets * images * blocks, 1 + kGrain / each,
+               [&](int64_t from, int64_t to) {
+                 for (int64_t i = from; i < to; ++i) {
+                   work(i / blocks / images, i / blocks % images,
+                        block_of(g, i % blocks));
+                 }
+               });
 }
 
 template <class T>
-Run forward(const Call& c, const LoopsOf<T>& loops) {
+Thunk forward(const Call& c, const LoopsOf<T>& loops) {
   Geometry g = geometry(c, c.in(0), c.in(1), c.out(0));
   return [g, loop = loops.depthwise, y = c.out(0).as<T>(), x = c.in(0).as<T>(),
           w = c.in(1).as<T>(), bias = c.has(2) ? c.in(2).as<T>() : nullptr] {
@@ -95,7 +95,7 @@ Run forward(const Call& c, const LoopsOf<T>& loops) {
 }
 
 template <class T>
-Run backward_input(const Call& c, const LoopsOf<T>& loops) {
+Thunk backward_input(const Call& c, const LoopsOf<T>& loops) {
   Geometry g = geometry(c, c.out(0), c.in(1), c.in(0));
   return [g, loop = loops.depthwise_input, dx = c.out(0).as<T>(),
           dy = c.in(0).as<T>(), w = c.in(1).as<T>()] {
@@ -109,7 +109,7 @@ Run backward_input(const Call& c, const LoopsOf<T>& loops) {
 }
 
 template <class T>
-Run backward_weight(const Call& c, const LoopsOf<T>& loops) {
+Thunk backward_weight(const Call& c, const LoopsOf<T>& loops) {
   Geometry g = geometry(c, c.in(1), c.out(0), c.in(0));
   DepthwiseImages images{.count = g.images,
                          .x_step = g.channels * g.sizes.inputs(),

@@ -4,7 +4,7 @@
 #include "braid/base/rng.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 namespace braid::runtime {
 namespace {
@@ -53,7 +53,7 @@ template <class T>
 void drop(T* y, const T* x, int64_t count, double p, DrawKey key,
           const Loops& loops) {
   int64_t tiles = (count + kTile - 1) / kTile;
-  spread(tiles, 4, [&](int64_t from, int64_t to) {
+  parallel_for(tiles, 4, [&](int64_t from, int64_t to) {
     for (int64_t tile = from; tile < to; ++tile) {
       int64_t first = tile * kTile;
       drop_tile(y, x, first, std::min(kTile, count - first), p, key, loops);
@@ -75,7 +75,7 @@ void run_dropout(const Call& c, const Loops& loops) {
   }
 }
 
-Run prepare_dropout(const Call& call, const Loops& loops) {
+Thunk prepare_dropout(const Call& call, const Loops& loops) {
   DType dtype = call.in(0).dtype;
   auto run = dtype == DType::kFloat64    ? run_dropout<double>
              : dtype == DType::kBFloat16 ? run_dropout<at::BFloat16>

@@ -2,7 +2,7 @@
 // that the result is the same every time; members are shared out.
 #include "braid/base/error.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 namespace braid::runtime {
 namespace {
@@ -33,13 +33,14 @@ void forward(const Call& c, const Sizes& s, const LoopsOf<T>&) {
   T* y = c.out(0).as<T>();
   for (int64_t i = 0; i < s.sets * s.rows; ++i)
     check_index(indices[i], s.entries);
-  spread(s.sets * s.rows, 1 + 16384 / (s.columns + 1),
-         [&](int64_t from, int64_t to) {
-           for (int64_t i = from; i < to; ++i) {
-             int64_t row = i / s.rows * s.entries + indices[i];
-             std::copy_n(table + row * s.columns, s.columns, y + i * s.columns);
-           }
-         });
+  parallel_for(s.sets * s.rows, 1 + 16384 / (s.columns + 1),
+               [&](int64_t from, int64_t to) {
+                 for (int64_t i = from; i < to; ++i) {
+                   int64_t row = i / s.rows * s.entries + indices[i];
+                   std::copy_n(table + row * s.columns, s.columns,
+                               y + i * s.columns);
+                 }
+               });
 }
 
 template <class T>
@@ -49,7 +50,7 @@ void backward(const Call& c, const Sizes& s, const LoopsOf<T>& loops) {
   T* dw = c.out(0).as<T>();
   int64_t padding = c.attrs().integer("padding_idx");
   std::fill_n(dw, s.sets * s.entries * s.columns, T(0));
-  spread(s.sets, 1, [&](int64_t from, int64_t to) {
+  parallel_for(s.sets, 1, [&](int64_t from, int64_t to) {
     for (int64_t i = from * s.rows; i < to * s.rows; ++i) {
       if (indices[i] == padding) continue;
       int64_t row = i / s.rows * s.entries + indices[i];
@@ -70,8 +71,8 @@ template <class T>
 using Body = void (*)(const Call&, const Sizes&, const LoopsOf<T>&);
 
 template <class T>
-Run prepare(const Call& c, const Tensor& table, Body<T> body,
-            const LoopsOf<T>& loops) {
+Thunk prepare(const Call& c, const Tensor& table, Body<T> body,
+              const LoopsOf<T>& loops) {
   return [c, body, loops, sizes = sizes_of(c, table, c.in(1))] {
     body(c, sizes, loops);
   };

@@ -2,7 +2,7 @@
 // ones by loops of our own, others by BLAS.
 // y[M, N] = a[M, K] * b[K, N], all with any strides that BLAS can read.
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 extern "C" {
 void sgemm_(const char* trans_a, const char* trans_b, const int* m,
@@ -159,13 +159,13 @@ SmallProduct<T> small_entry(const Product& p) {
 template <class F>
 void spread_entries(const Product& p, const F& run) {
   auto grain = static_cast<int64_t>(1e6 / std::max(entry_flops(p), 1.0)) + 1;
-  spread(p.batch, grain, [&](int64_t from, int64_t to) {
+  parallel_for(p.batch, grain, [&](int64_t from, int64_t to) {
     for (int64_t i = from; i < to; ++i) run(i);
   });
 }
 
 template <class T>
-Run make_small_run(const Product& p, const LoopsOf<T>& loops) {
+Thunk make_small_run(const Product& p, const LoopsOf<T>& loops) {
   return [p, first = small_entry<T>(p), product = loops.product] {
     spread_entries(p, [&](int64_t i) {
       BatchDim at = p.entry(i);
@@ -180,7 +180,7 @@ Run make_small_run(const Product& p, const LoopsOf<T>& loops) {
 }
 
 template <class T>
-Run make_run(const Product& p, const LoopsOf<T>& loops) {
+Thunk make_run(const Product& p, const LoopsOf<T>& loops) {
   if (is_small(p)) return make_small_run(p, loops);
   if (p.batch > 1 && entry_flops(p) < 4e6) {
     return [p] { spread_entries(p, [&](int64_t i) { run_entry<T>(p, i); }); };
@@ -191,7 +191,7 @@ Run make_run(const Product& p, const LoopsOf<T>& loops) {
   };
 }
 
-Run make_run(const Product& p, DType dtype, const Loops& loops) {
+Thunk make_run(const Product& p, DType dtype, const Loops& loops) {
   return dtype == DType::kFloat64 ? make_run(p, loops.f64)
                                   : make_run(p, loops.f32);
 }
@@ -226,7 +226,7 @@ bool flatten_rows(const Tensor& t, int64_t members, Tensor& flat) {
   return true;
 }
 
-Run prepare_linear(const Call& c, const Loops& loops, const Kernel& general) {
+Thunk prepare_linear(const Call& c, const Loops& loops, const Kernel& general) {
   int64_t members = c.members();
   size_t lead = members > 0 ? 1 : 0;
   Tensor x;
@@ -259,7 +259,7 @@ bool add_batch(const Tensor& a, const Tensor& b, Product& p) {
   return true;
 }
 
-Run prepare_matmul(const Call& c, const Loops& loops, const Kernel& general) {
+Thunk prepare_matmul(const Call& c, const Loops& loops, const Kernel& general) {
   size_t rank = c.in(0).shape.size();
   Product p;
   if (!is_gemm_type(c.in(0)) || c.in(1).shape.size() != rank ||

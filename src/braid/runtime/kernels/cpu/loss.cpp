@@ -2,7 +2,7 @@
 // B members, R rows of a member, C classes.
 #include "braid/base/error.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 namespace braid::runtime {
 namespace {
@@ -89,14 +89,14 @@ void forward_set(const Forward<T>& f, const Sizes& s, const LoopsOf<T>& loops,
   int64_t chunk = std::max(kChunk, (s.rows + kMaxChunks - 1) / kMaxChunks);
   int64_t chunks = (s.rows + chunk - 1) / chunk;
   Share shares[kMaxChunks], all{0, 0};
-  spread(chunks, 1 + 16384 / (chunk * s.classes + 1),
-         [&](int64_t from, int64_t to) {
-           for (int64_t k = from; k < to; ++k) {
-             int64_t first = set * s.rows;
-             int64_t end = first + std::min(s.rows, (k + 1) * chunk);
-             shares[k] = chunk_share(f, s, loops, first + k * chunk, end);
-           }
-         });
+  parallel_for(chunks, 1 + 16384 / (chunk * s.classes + 1),
+               [&](int64_t from, int64_t to) {
+                 for (int64_t k = from; k < to; ++k) {
+                   int64_t first = set * s.rows;
+                   int64_t end = first + std::min(s.rows, (k + 1) * chunk);
+                   shares[k] = chunk_share(f, s, loops, first + k * chunk, end);
+                 }
+               });
   for (int64_t k = 0; k < chunks; ++k) {
     all.sum += shares[k].sum;
     all.count += shares[k].count;
@@ -110,10 +110,11 @@ void forward(const Call& c, const Sizes& s, const LoopsOf<T>& loops) {
   Forward<T> f{c.in(0).as<T>(), c.in(1).as<int64_t>(), c.out(0).as<T>(),
                c.out(1).as<T>(), c.out(2).as<T>()};
   for (int64_t i = 0; i < s.sets * s.rows; ++i) check_target(f.target[i], s);
-  spread(s.sets, 1 + 16384 / (s.rows * s.classes + 1),
-         [&](int64_t from, int64_t to) {
-           for (int64_t i = from; i < to; ++i) forward_set(f, s, loops, i);
-         });
+  parallel_for(s.sets, 1 + 16384 / (s.rows * s.classes + 1),
+               [&](int64_t from, int64_t to) {
+                 for (int64_t i = from; i < to; ++i)
+                   forward_set(f, s, loops, i);
+               });
 }
 
 // Operands of the backward pass.
@@ -149,14 +150,14 @@ template <class T>
 void backward(const Call& c, const Sizes& s, const LoopsOf<T>& loops) {
   Backward<T> b{c.in(0).as<T>(), c.in(1).as<T>(), c.in(2).as<int64_t>(),
                 c.in(3).as<T>(), c.in(4).as<T>(), c.out(0).as<T>()};
-  spread(s.sets * s.rows, 1 + 16384 / (s.classes + 1),
-         [&](int64_t from, int64_t to) {
-           while (from < to) {
-             int64_t end = std::min(to, (from / s.rows + 1) * s.rows);
-             backward_rows(b, s, loops, from, end);
-             from = end;
-           }
-         });
+  parallel_for(s.sets * s.rows, 1 + 16384 / (s.classes + 1),
+               [&](int64_t from, int64_t to) {
+                 while (from < to) {
+                   int64_t end = std::min(to, (from / s.rows + 1) * s.rows);
+                   backward_rows(b, s, loops, from, end);
+                   from = end;
+                 }
+               });
 }
 
 // A mean over rows with a class each, all classes alike; the class weights
@@ -178,8 +179,8 @@ template <class T>
 using Body = void (*)(const Call&, const Sizes&, const LoopsOf<T>&);
 
 template <class T>
-Run prepare(const Call& c, const Sizes& sizes, Body<T> body,
-            const LoopsOf<T>& loops) {
+Thunk prepare(const Call& c, const Sizes& sizes, Body<T> body,
+              const LoopsOf<T>& loops) {
   return [c, body, loops, sizes] { body(c, sizes, loops); };
 }
 

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 namespace braid::runtime {
 namespace {
@@ -31,13 +31,13 @@ bool fits_pool(const Call& c) {
 }
 
 template <class T>
-Run prepare_pool(const Call& c, const LoopsOf<T>& loops) {
+Thunk prepare_pool(const Call& c, const LoopsOf<T>& loops) {
   const Shape &x = c.in(0).shape, &y = c.out(0).shape;
   return [pool = loops.pool_halves, planes = x[0] * x[1], inputs = x[2] * x[3],
           width = x[3], rows = y[2], columns = y[3], from = c.in(0).as<T>(),
           to = c.out(0).as<T>(), places = c.out(1).as<int64_t>()] {
     int64_t outputs = rows * columns;
-    spread(planes, 1 + 16384 / inputs, [&](int64_t begin, int64_t end) {
+    parallel_for(planes, 1 + 16384 / inputs, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
         pool(to + p * outputs, places + p * outputs, from + p * inputs, rows,
              columns, width);
@@ -57,11 +57,11 @@ int64_t row_offset(const Tensor& x, int64_t r) {
 }
 
 template <class T>
-Run prepare_max(const Call& c, const LoopsOf<T>& loops) {
+Thunk prepare_max(const Call& c, const LoopsOf<T>& loops) {
   return [row_max = loops.row_max, rows = c.out(0).numel(), x = c.in(0),
           y = c.out(0).as<T>(), places = c.out(1).as<int64_t>()] {
     int64_t columns = x.shape.back();
-    spread(rows, 1 + 32768 / columns, [&](int64_t from, int64_t to) {
+    parallel_for(rows, 1 + 32768 / columns, [&](int64_t from, int64_t to) {
       for (int64_t r = from; r < to; ++r) {
         row_max(y + r, places + r, x.as<T>() + row_offset(x, r), columns);
       }

@@ -1,7 +1,7 @@
 // Layer normalisation over the last dimension, with weights per member.
 // B members, R rows of a member, C columns.
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 namespace braid::runtime {
 namespace {
@@ -23,16 +23,17 @@ void forward(const Call& c, const Sizes& s, const LoopsOf<T>& loops) {
   const T* b = c.has(2) ? c.in(2).as<T>() : nullptr;
   T *y = c.out(0).as<T>(), *mean = c.out(1).as<T>(), *rstd = c.out(2).as<T>();
   double eps = c.attrs().number("eps");
-  spread(s.sets * s.rows, 1 + 16384 / s.columns, [&](int64_t from, int64_t to) {
-    while (from < to) {  // rows of one member at a time
-      int64_t set = from / s.rows, end = std::min(to, (set + 1) * s.rows);
-      int64_t affine = set * s.columns, first = from * s.columns;
-      loops.layer_norm(y + first, x + first, w ? w + affine : nullptr,
-                       b ? b + affine : nullptr, end - from, s.columns, eps,
-                       mean + from, rstd + from);
-      from = end;
-    }
-  });
+  parallel_for(
+      s.sets * s.rows, 1 + 16384 / s.columns, [&](int64_t from, int64_t to) {
+        while (from < to) {  // rows of one member at a time
+          int64_t set = from / s.rows, end = std::min(to, (set + 1) * s.rows);
+          int64_t affine = set * s.columns, first = from * s.columns;
+          loops.layer_norm(y + first, x + first, w ? w + affine : nullptr,
+                           b ? b + affine : nullptr, end - from, s.columns, eps,
+                           mean + from, rstd + from);
+          from = end;
+        }
+      });
 }
 
 // Rows in fixed chunks; each has sums of its own in the workspace, added in
@@ -60,7 +61,7 @@ void backward(const Call& c, const Sizes& s, const LoopsOf<T>& loops) {
     sums = own.data();
   }
   std::fill_n(sums, needed, T(0));
-  spread(s.sets * chunks, 1, [&](int64_t from, int64_t to) {
+  parallel_for(s.sets * chunks, 1, [&](int64_t from, int64_t to) {
     for (int64_t k = from; k < to; ++k) {
       int64_t set = k / chunks, part = k % chunks;
       T* dw = sums + k * 2 * columns;
@@ -97,8 +98,8 @@ template <class T>
 using Body = void (*)(const Call&, const Sizes&, const LoopsOf<T>&);
 
 template <class T>
-Run prepare(const Call& c, const Tensor& x, Body<T> body,
-            const LoopsOf<T>& loops) {
+Thunk prepare(const Call& c, const Tensor& x, Body<T> body,
+              const LoopsOf<T>& loops) {
   return [c, body, loops, sizes = sizes_of(c, x)] { body(c, sizes, loops); };
 }
 

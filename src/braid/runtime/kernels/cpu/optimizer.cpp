@@ -6,7 +6,7 @@
 #include "braid/base/error.h"
 #include "braid/ops/core/update_kinds.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 #include "braid/runtime/kernels/cpu/update_coefficients.h"
 
 namespace braid::runtime {
@@ -72,7 +72,7 @@ void run_member(const Update<T>& u, const UpdateCoefficients& rule,
 template <class T>
 void run(const Update<T>& u) {
   const UpdateCoefficients* rules = u.coefficients->now();
-  spread(u.sets * u.count, kGrain, [&](int64_t from, int64_t to) {
+  parallel_for(u.sets * u.count, kGrain, [&](int64_t from, int64_t to) {
     for (int64_t member = from / u.count; from < to; ++member) {
       int64_t first = member * u.count, end = std::min(to, first + u.count);
       run_member(u, rules[member], member, from - first, end - first);
@@ -125,8 +125,8 @@ UpdateNumbers numbers_of(const Call& c, const UpdateKind& kind,
 }
 
 template <class T>
-Run prepare(const Call& c, const UpdateKind& kind, const LoopsOf<T>& loops,
-            CoefficientTable& table) {
+Thunk prepare(const Call& c, const UpdateKind& kind, const LoopsOf<T>& loops,
+              CoefficientTable& table) {
   const UpdateRow<T>& row = find_row(loops, kind, c);
   Update<T> u{.loop = row.loop, .at = places_of<T>(c, kind)};
   u.coefficients = table.find(numbers_of(c, kind, row));
@@ -138,7 +138,7 @@ Run prepare(const Call& c, const UpdateKind& kind, const LoopsOf<T>& loops,
 }
 
 template <class T>
-Run prepare_squares(const Call& c, const LoopsOf<T>& loops) {
+Thunk prepare_squares(const Call& c, const LoopsOf<T>& loops) {
   int64_t sets = std::max<int64_t>(c.members(), 1);
   return [x = c.in(0).as<T>(), y = c.out(0).as<double>(), sets,
           count = c.in(0).numel() / sets, squares = loops.sum_squares] {

@@ -1,14 +1,14 @@
-// Pointwise ops on row-major operands: the loops of chains, so that an op gives
-// the same bits alone and in a chain. The rest is libtorch's.
-#include "braid/ops/core/chain.h"
+// Pointwise ops on row-major operands: the loops of fusions, so that an op
+// gives the same bits alone and in a fusion. The rest is libtorch's.
+#include "braid/ops/core/fusion.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 namespace braid::runtime {
 namespace {
 
 template <class T>
-Run make_run(const Call& c, const ChainStep& step, ChainLoop<T> loop) {
+Thunk make_run(const Call& c, const FusionStep& step, FusionLoop<T> loop) {
   constexpr int64_t kGrain = 32768;
   auto operand = [&](size_t i) {
     return c.in(i < c.inputs.size() ? i : 0).as<T>();
@@ -16,7 +16,7 @@ Run make_run(const Call& c, const ChainStep& step, ChainLoop<T> loop) {
   return [loop, n = c.out(0).numel(), y = c.out(0).as<T>(), a = operand(0),
           b = operand(1), d = operand(2), v = static_cast<T>(step.numbers[0]),
           w = static_cast<T>(step.numbers[1])] {
-    spread(n, kGrain, [&](int64_t from, int64_t to) {
+    parallel_for(n, kGrain, [&](int64_t from, int64_t to) {
       loop(y + from, a + from, b + from, d + from, v, w, to - from);
     });
   };
@@ -34,7 +34,7 @@ bool is_plain(const Call& c) {
 }
 
 // A few numbers: `full` of gradients of losses, step counts.
-Run prepare_full(const Call& c, const Kernel& general) {
+Thunk prepare_full(const Call& c, const Kernel& general) {
   const Tensor& y = c.out(0);
   double value = c.attrs().number("value");
   if (y.dtype == DType::kFloat32) {
@@ -46,7 +46,7 @@ Run prepare_full(const Call& c, const Kernel& general) {
 }
 
 // Counters of batches.
-Run prepare_count(const Call& c, const Kernel& general) {
+Thunk prepare_count(const Call& c, const Kernel& general) {
   const Tensor &x = c.in(0), &y = c.out(0);
   const auto* value = std::get_if<int64_t>(c.attrs().find("value"));
   bool counts = value && x.dtype == DType::kInt64 && y.dtype == DType::kInt64 &&
@@ -58,7 +58,7 @@ Run prepare_count(const Call& c, const Kernel& general) {
   };
 }
 
-Run prepare_advance(const Call& c, const Kernel&) {
+Thunk prepare_advance(const Call& c, const Kernel&) {
   return [n = c.out(0).numel(), y = c.out(0).as<int64_t>(),
           x = c.in(0).as<int64_t>(),
           keep = c.has(1) ? c.in(1).as<double>() : nullptr] {
@@ -69,17 +69,17 @@ Run prepare_advance(const Call& c, const Kernel&) {
 }  // namespace
 
 void add_cpu_pointwise(KernelTable& table, const Loops& loops) {
-  for (const ChainOp& op : chain_ops()) {
-    auto f32 = loops.f32.chain_loop(op.name);
-    auto f64 = loops.f64.chain_loop(op.name);
+  for (const FusionOp& op : fusion_ops()) {
+    auto f32 = loops.f32.fusion_loop(op.name);
+    auto f64 = loops.f64.fusion_loop(op.name);
     table.add(op.name, [f32, f64, general = table.at(op.name)](const Call& c) {
-      ChainStep step = chain_step(*c.node);
+      FusionStep step = fusion_step(*c.node);
       if (!step.op || !is_plain(c)) return general(c);
       return c.in(0).dtype == DType::kFloat64 ? make_run<double>(c, step, f64)
                                               : make_run<float>(c, step, f32);
     });
   }
-  using Prepare = Run (*)(const Call&, const Kernel&);
+  using Prepare = Thunk (*)(const Call&, const Kernel&);
   auto add = [&](const char* op, Prepare prepare) {
     table.add(op, [prepare, general = table.at(op)](const Call& c) {
       return prepare(c, general);

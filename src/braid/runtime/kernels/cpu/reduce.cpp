@@ -2,33 +2,33 @@
 // in order, columns are shared out among threads, so the result does not
 // depend on their number.
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 namespace braid::runtime {
 namespace {
 
 template <class T>
-Run make_run(const Call& c, const LoopsOf<T>& loops, int64_t sets, int64_t rows,
-             int64_t columns) {
+Thunk make_run(const Call& c, const LoopsOf<T>& loops, int64_t sets,
+               int64_t rows, int64_t columns) {
   // Blocks of columns that fill cache lines.
   int64_t width = rows * columns > 65536 ? 64 : columns;
   int64_t blocks = (columns + width - 1) / width;
   return [=, sum_rows = loops.sum_rows, y = c.out(0).as<T>(),
           x = c.in(0).as<T>()] {
-    spread(sets * blocks, 1 + 65536 / (rows * width + 1),
-           [&](int64_t from, int64_t to) {
-             for (int64_t i = from; i < to; ++i) {
-               int64_t set = i / blocks, first = i % blocks * width;
-               sum_rows(y + set * columns + first,
-                        x + set * rows * columns + first, rows,
-                        std::min(width, columns - first), columns);
-             }
-           });
+    parallel_for(sets * blocks, 1 + 65536 / (rows * width + 1),
+                 [&](int64_t from, int64_t to) {
+                   for (int64_t i = from; i < to; ++i) {
+                     int64_t set = i / blocks, first = i % blocks * width;
+                     sum_rows(y + set * columns + first,
+                              x + set * rows * columns + first, rows,
+                              std::min(width, columns - first), columns);
+                   }
+                 });
   };
 }
 
 // The dims before the last one, all of them or all but the first.
-Run prepare_sum(const Call& c, const Loops& loops, const Kernel& general) {
+Thunk prepare_sum(const Call& c, const Loops& loops, const Kernel& general) {
   const Tensor& x = c.in(0);
   const Ints& dims = c.attrs().ints("dims");
   auto rank = static_cast<int64_t>(x.shape.size());

@@ -119,19 +119,19 @@ class CudaBackend : public Backend {
   std::unique_ptr<ResultRing> make_ring(int64_t entries,
                                         int64_t bytes) override;
   int64_t lag() const override { return 2; }
-  Run prepare(const Call& call) override;
-  Run prepare_host(const Call& call) override;
+  Thunk prepare(const Call& call) override;
+  Thunk prepare_host(const Call& call) override;
   int64_t measure_workspace(const Graph& graph, const Node& node,
                             int threads) override;
   std::unique_ptr<EventSet> make_events(int32_t count) override;
   void begin_pass(EventSet& events) override;
   void copy(plan::Stream stream, std::byte* to, const std::byte* from,
             int64_t bytes, const Issue& issue) override;
-  void host_run(const Run& run, const Issue& issue) override;
+  void host_run(const Thunk& run, const Issue& issue) override;
   void wait(EventSet& events, int32_t event) override;
   // Errors are kept for the next wait, write or read: destructors call this.
   void synchronize() override;
-  Run capture(const Run& body) override;
+  Thunk capture(const Thunk& body) override;
 
  private:
   struct Current : ComputeStream::Current {
@@ -140,7 +140,7 @@ class CudaBackend : public Backend {
   };
   const CudaStream& compute() const { return compute_.stream(); }
   void begin_on(const CudaStream& stream, const Issue& issue);
-  void record_pass(CudaGraph& graph, const Run& body);
+  void record_pass(CudaGraph& graph, const Thunk& body);
 
   const KernelTable& cpu_kernels_;
   std::unique_ptr<CudaScratchUse> scratch_;
@@ -207,7 +207,7 @@ std::unique_ptr<ResultRing> CudaBackend::make_ring(int64_t entries,
   return std::make_unique<CudaResultRing>(entries, bytes, compute(), errors_);
 }
 
-Run CudaBackend::prepare(const Call& call) {
+Thunk CudaBackend::prepare(const Call& call) {
   Current current(*this);
   return [this, kernel = kernels_.prepare(call), workspace = call.workspace,
           op = call.node->op->name, foreign = is_foreign(*call.node)] {
@@ -220,7 +220,7 @@ Run CudaBackend::prepare(const Call& call) {
   };
 }
 
-Run CudaBackend::prepare_host(const Call& call) {
+Thunk CudaBackend::prepare_host(const Call& call) {
   return cpu_kernels_.prepare(call);
 }
 
@@ -284,7 +284,7 @@ void CudaBackend::copy(plan::Stream stream, std::byte* to,
   events_of(issue.events).record(issue.event, on);
 }
 
-void CudaBackend::host_run(const Run& run, const Issue& issue) {
+void CudaBackend::host_run(const Thunk& run, const Issue& issue) {
   begin_on(updates_, issue);
   if (recording_) {
     HostCall& kept = recording_->keep(run, errors_);
@@ -325,7 +325,7 @@ void CudaBackend::synchronize() {
   }
 }
 
-Run CudaBackend::capture(const Run& body) {
+Thunk CudaBackend::capture(const Thunk& body) {
   synchronize();
   errors_.throw_if_any();
   Current current(*this);
@@ -338,7 +338,7 @@ Run CudaBackend::capture(const Run& body) {
 }
 
 // The other streams join the recording at its start and end in it.
-void CudaBackend::record_pass(CudaGraph& graph, const Run& body) {
+void CudaBackend::record_pass(CudaGraph& graph, const Thunk& body) {
   recording_ = &graph;
   try {
     graph.record(compute(), [&] {

@@ -6,7 +6,7 @@ CudaGraph::~CudaGraph() {
   if (exec_) cudaGraphExecDestroy(exec_);
 }
 
-void CudaGraph::record(const CudaStream& stream, const Run& body) {
+void CudaGraph::record(const CudaStream& stream, const Thunk& body) {
   check_cuda(
       cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
       "cudaStreamBeginCapture");
@@ -30,7 +30,7 @@ void CudaGraph::launch(const CudaStream& stream) const {
   check_cuda(cudaGraphLaunch(exec_, stream.get()), "cudaGraphLaunch");
 }
 
-HostCall& CudaGraph::keep(Run run, HostErrors& errors) {
+HostCall& CudaGraph::keep(Thunk run, HostErrors& errors) {
   calls_.push_back(std::make_unique<HostCall>(std::move(run), errors));
   return *calls_.back();
 }

@@ -19,12 +19,12 @@ class CudaGraph {
 
   // Records what `body` issues to `stream` on this thread. When `body` throws,
   // the recording ends, the streams can be used again and the error goes on.
-  void record(const CudaStream& stream, const Run& body);
+  void record(const CudaStream& stream, const Thunk& body);
 
   void launch(const CudaStream& stream) const;
 
   // Kept for as long as the graph may run them.
-  HostCall& keep(Run run, HostErrors& errors);
+  HostCall& keep(Thunk run, HostErrors& errors);
 
  private:
   cudaGraphExec_t exec_ = nullptr;

@@ -84,7 +84,7 @@ cuda::Dropout<T> dropout_of(const Call& c) {
 }
 
 template <class T>
-Run prepare_dropout(const Call& c, const Place& place) {
+Thunk prepare_dropout(const Call& c, const Place& place) {
   cuda::Dropout<T> d = dropout_of<T>(c);
   auto run = [d, place] {
     cuda::launch_dropout(d, place.stream);
@@ -151,7 +151,8 @@ cuda::Update<T> update_of(const Call& c, const UpdateKind& kind) {
 }
 
 template <class T>
-Run prepare_update(const Call& c, const UpdateKind& kind, const Place& place) {
+Thunk prepare_update(const Call& c, const UpdateKind& kind,
+                     const Place& place) {
   auto launch = cuda::find_update<T>(kind.name, states_of(c, kind));
   if (!launch) {
     fail_usage("[{}] there is no CUDA kernel for these states",
@@ -163,7 +164,7 @@ Run prepare_update(const Call& c, const UpdateKind& kind, const Place& place) {
   };
 }
 
-Run update(const Call& c, const UpdateKind& kind, const Place& place) {
+Thunk update(const Call& c, const UpdateKind& kind, const Place& place) {
   check_update(c);
   if (c.in(0).numel() == 0) return [] {};
   return c.in(0).dtype == DType::kFloat64
@@ -172,7 +173,7 @@ Run update(const Call& c, const UpdateKind& kind, const Place& place) {
 }
 
 template <class T>
-Run prepare_sum_squares(const Call& c, const Place& place) {
+Thunk prepare_sum_squares(const Call& c, const Place& place) {
   int64_t members = sets_of(c), count = c.in(0).numel() / members;
   int64_t partials = members * cuda::sum_squares_blocks(count);
   auto *sum = c.out(0).as<double>(), *none = static_cast<double*>(nullptr);
@@ -192,7 +193,7 @@ Run prepare_sum_squares(const Call& c, const Place& place) {
 }
 
 template <class T>
-Run prepare_cross_entropy(const Call& c, const Place& place) {
+Thunk prepare_cross_entropy(const Call& c, const Place& place) {
   double smoothing = c.attrs().number_or("label_smoothing", 0);
   cuda::CrossEntropy<T> e{.loss = c.out(0).as<T>(),
                           .total = c.out(1).as<T>(),
@@ -216,7 +217,7 @@ Run prepare_cross_entropy(const Call& c, const Place& place) {
 }
 
 template <class T>
-Run prepare_cross_entropy_backward(const Call& c, const Place& place) {
+Thunk prepare_cross_entropy_backward(const Call& c, const Place& place) {
   double smoothing = c.attrs().number_or("label_smoothing", 0);
   cuda::CrossEntropyBackward<T> e{.dx = c.out(0).as<T>(),
                                   .dy = c.in(0).as<T>(),
@@ -237,7 +238,7 @@ Run prepare_cross_entropy_backward(const Call& c, const Place& place) {
 }
 
 template <class T>
-Run prepare_layer_norm_backward(const Call& c, const Place& place) {
+Thunk prepare_layer_norm_backward(const Call& c, const Place& place) {
   int64_t columns = c.in(1).shape.back();
   cuda::LayerNormBackward<T> n{.dx = c.out(0).as<T>(),
                                .dw = c.out(1).as<T>(),
@@ -262,7 +263,7 @@ Run prepare_layer_norm_backward(const Call& c, const Place& place) {
   };
 }
 
-using Prepare = Run (*)(const Call&, const Place&);
+using Prepare = Thunk (*)(const Call&, const Place&);
 
 // One kernel in both types, and the operand that tells which.
 struct Row {
@@ -285,7 +286,7 @@ constexpr Row kRows[] = {
 };
 
 // bf16 by way of f32 scratch.
-Run narrow_dropout(const Call& call, const Place& place) {
+Thunk narrow_dropout(const Call& call, const Place& place) {
   auto d = dropout_of<float>(call);
   at::Tensor x = bind(call.in(0), place.device);
   at::Tensor y = bind(call.out(0), place.device);
@@ -300,7 +301,7 @@ Run narrow_dropout(const Call& call, const Place& place) {
   };
 }
 
-Run dropout(const Call& call, const Place& place) {
+Thunk dropout(const Call& call, const Place& place) {
   DType dtype = call.in(0).dtype;
   if (call.out(0).numel() == 0) return [] {};
   if (dtype == DType::kBFloat16 || dtype == DType::kFloat16) {
@@ -318,7 +319,7 @@ void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream) {
   for (const Row& row : kRows) {
     table.add(
         row.op,
-        [row, place, general = table.at(row.op)](const Call& call) -> Run {
+        [row, place, general = table.at(row.op)](const Call& call) -> Thunk {
           if (!row.fits(call, call.in(row.main))) return general(call);
           bool is_double = call.in(row.main).dtype == DType::kFloat64;
           return (is_double ? row.in_double : row.in_float)(call, place);

@@ -169,7 +169,7 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
 };
 
-void run_in_scope(const Run& kernel, const std::string& op) {
+void run_in_scope(const Thunk& kernel, const std::string& op) {
   try {
     kernel();
   } catch (const c10::Error& error) {
@@ -197,13 +197,13 @@ int64_t torch_cuda_bytes(const std::function<void()>& body) {
   return count.bytes;
 }
 
-void run_in_scratch(Workspace& workspace, const Run& kernel,
+void run_in_scratch(Workspace& workspace, const Thunk& kernel,
                     const std::string& op) {
   Scope scope(workspace, false);
   run_in_scope(kernel, op);
 }
 
-int64_t measure_scratch(const Run& kernel, const std::string& op) {
+int64_t measure_scratch(const Thunk& kernel, const std::string& op) {
   Workspace workspace;
   Scope scope(workspace, true);
   run_in_scope(kernel, op);

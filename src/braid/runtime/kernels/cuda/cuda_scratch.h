@@ -32,11 +32,11 @@ int64_t torch_cuda_bytes(const std::function<void()>& body);
 
 // Runs `kernel` with its scratch in `workspace`; one that takes more than was
 // planned is an error. `op` names the culprit.
-void run_in_scratch(Workspace& workspace, const Run& kernel,
+void run_in_scratch(Workspace& workspace, const Thunk& kernel,
                     const std::string& op);
 
 // Bytes of scratch that `kernel` takes, found by running it on memory that is
 // the device's again afterwards. Blocking.
-int64_t measure_scratch(const Run& kernel, const std::string& op);
+int64_t measure_scratch(const Thunk& kernel, const std::string& op);
 
 }  // namespace braid::runtime

@@ -32,7 +32,7 @@ class HostErrors {
 // Must not call CUDA: it runs on a thread of the driver.
 class HostCall {
  public:
-  HostCall(Run run, HostErrors& errors)
+  HostCall(Thunk run, HostErrors& errors)
       : run_(std::move(run)), errors_(errors) {}
 
   // For cudaLaunchHostFunc; `call` stays.
@@ -53,7 +53,7 @@ class HostCall {
     }
   }
 
-  Run run_;
+  Thunk run_;
   HostErrors& errors_;
 };
 

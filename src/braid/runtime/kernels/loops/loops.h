@@ -5,7 +5,7 @@
 // Loops run on the calling thread, keep nothing and may be called from many
 // threads at once. Operands are row-major; an output may lie exactly where an
 // input lies unless it says otherwise. Everything but `product` and
-// the functions of chains (exp, tanh and what is made of them) gives the same
+// the functions of fusions (exp, tanh and what is made of them) gives the same
 // bits at every level.
 #pragma once
 
@@ -87,16 +87,16 @@ struct UpdateRow {
   UpdateLoop<T> loop;
 };
 
-// One op of a chain (see ops/core/chain.h) on n elements, with its operands and
-// numbers. Operands that an op has not may be anything that can be read.
+// One op of a fusion (see ops/core/fusion.h) on n elements, with its operands
+// and numbers. Operands that an op has not may be anything that can be read.
 template <class T>
-using ChainLoop = void (*)(T* y, const T* a, const T* b, const T* c, T v, T w,
-                           int64_t n);
+using FusionLoop = void (*)(T* y, const T* a, const T* b, const T* c, T v, T w,
+                            int64_t n);
 
 template <class T>
-struct ChainRow {
+struct FusionRow {
   const char* op;
-  ChainLoop<T> loop;
+  FusionLoop<T> loop;
 };
 
 template <class T>
@@ -179,13 +179,13 @@ struct LoopsOf {
   const UpdateRow<T>* updates;
   int64_t num_updates;
 
-  const ChainRow<T>* chain;
-  int64_t num_chain;
+  const FusionRow<T>* fusion;
+  int64_t num_fusion;
 
-  // Null when the op may not be in a chain.
-  ChainLoop<T> chain_loop(std::string_view op) const {
-    for (int64_t i = 0; i < num_chain; ++i) {
-      if (chain[i].op == op) return chain[i].loop;
+  // Null when the op may not be in a fusion.
+  FusionLoop<T> fusion_loop(std::string_view op) const {
+    for (int64_t i = 0; i < num_fusion; ++i) {
+      if (fusion[i].op == op) return fusion[i].loop;
     }
     return nullptr;
   }

@@ -17,7 +17,7 @@ constexpr const char* level_name() {
 template <class T>
 LoopsOf<T> make_loops_of() {
   LoopsOf<T> loops{};
-  add_chain(loops);
+  add_fusion(loops);
   add_columns(loops);
   add_depthwise(loops);
   add_gather(loops);

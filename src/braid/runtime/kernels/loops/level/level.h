@@ -38,7 +38,7 @@ void random_words(uint32_t* words, uint64_t key, uint64_t moment,
 
 // Each fills its rows of the table, for float and double.
 template <class T>
-void add_chain(LoopsOf<T>& loops);
+void add_fusion(LoopsOf<T>& loops);
 template <class T>
 void add_columns(LoopsOf<T>& loops);
 template <class T>

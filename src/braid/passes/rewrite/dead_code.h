@@ -8,7 +8,7 @@
 namespace braid::passes {
 
 // Keeps what leads to an output, a written slot, or a value of `wanted`.
-void prune(const OpTable& ops, Graph& graph,
-           const std::vector<ValueId>& wanted = {});
+void remove_dead_code(const OpTable& ops, Graph& graph,
+                      const std::vector<ValueId>& wanted = {});
 
 }  // namespace braid::passes

@@ -1,5 +1,5 @@
-// What chains are good for besides speed: values in between take no memory.
-#include "braid/passes/rewrite/chains.h"
+// What fusions are good for besides speed: values in between take no memory.
+#include "braid/passes/rewrite/fusion.h"
 
 #include <gtest/gtest.h>
 
@@ -19,23 +19,23 @@ int64_t peak_of(const passes::StepGraph& step, size_t segments) {
 }
 
 // Models have few long runs; none may take more than before.
-TEST(ChainsPlan, NoModelTakesMoreMemory) {
-  int64_t chains = 0;
+TEST(FusionMemory, NoModelTakesMoreMemory) {
+  int64_t fusions = 0;
   for (const std::string& model : zoo_models()) {
     for (int64_t members : {0, 3}) {
       passes::StepGraph before =
           small_step(table(), model, {.members = members});
-      passes::StepGraph after = passes::chains(table(), before);
+      passes::StepGraph after = passes::fusion(table(), before);
       size_t segments = num_segments(table(), model);
       EXPECT_LE(peak_of(after, segments), peak_of(before, segments))
           << model << " " << members;
-      chains += passes::count_op(after.graph, "chain");
+      fusions += passes::count_op(after.graph, "fusion");
     }
   }
-  EXPECT_GT(chains, 50);
+  EXPECT_GT(fusions, 50);
 }
 
-TEST(ChainsPlan, ValuesInBetweenTakeNone) {
+TEST(FusionMemory, ValuesInBetweenTakeNone) {
   passes::StepGraph before{passes::graph_of(R"(
     input %0 "x" f32[128, 8]
     %2: f32[128, 8] = exp(%0)
@@ -45,23 +45,23 @@ TEST(ChainsPlan, ValuesInBetweenTakeNone) {
   )"),
                            1,
                            {}};
-  passes::StepGraph after = passes::chains(table(), before);
+  passes::StepGraph after = passes::fusion(table(), before);
   EXPECT_EQ(peak_of(before, 1) - peak_of(after, 1), 4096);
 }
 
 // Nobody reads the first output, so its memory looks free.
-TEST(ChainsPlan, OutputsOfOneChainLieApart) {
+TEST(FusionMemory, OutputsOfOneFusionLieApart) {
   Graph graph = passes::graph_of(R"(
     input %0 "x" f32[1000]
     %1: f32[1000] = exp(%0)
-    %2: f32[1000], %3: f32[1000] = chain(%1) {outputs=[0, 1], \
+    %2: f32[1000], %3: f32[1000] = fusion(%1) {outputs=[0, 1], \
       steps="neg(x0); neg(s0) "}
     output "y" %3
   )");
   Buffers buffers = find_buffers(table(), graph);
-  const Node& chain = passes::node_of(graph, "chain");
-  EXPECT_EQ(buffers.of(chain.outputs[0]), buffers.of(chain.inputs[0]));
-  EXPECT_NE(buffers.of(chain.outputs[0]), buffers.of(chain.outputs[1]));
+  const Node& fusion = passes::node_of(graph, "fusion");
+  EXPECT_EQ(buffers.of(fusion.outputs[0]), buffers.of(fusion.inputs[0]));
+  EXPECT_NE(buffers.of(fusion.outputs[0]), buffers.of(fusion.outputs[1]));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-// How the attributes of a chain are written and read. Graph text may come from
+// How the attributes of a fusion are written and read. Graph text may come from
 // anywhere, so everything is checked.
 #include <algorithm>
 
 #include "braid/base/error.h"
 #include "braid/base/numbers.h"
 #include "braid/graph/text_tokens.h"
-#include "braid/ops/core/chain.h"
+#include "braid/ops/core/fusion.h"
 
 namespace braid {
 namespace {
@@ -29,13 +29,13 @@ class StepReader {
   StepReader(std::string_view text, size_t num_inputs, size_t num_steps)
       : text_(text), num_inputs_(num_inputs), num_steps_(num_steps) {}
 
-  ChainStep run() {
+  FusionStep run() {
     std::string_view rest = text_;
     if (!rest.ends_with(')')) fail("it does not end with ')'");
     rest.remove_suffix(1);
     std::string_view name = take_until(rest, '(');
-    ChainStep step{.op = find_chain_op(name)};
-    if (!step.op) fail("no such op may be in a chain");
+    FusionStep step{.op = find_fusion_op(name)};
+    if (!step.op) fail("no such op may be in a fusion");
     for (size_t i = 0; i < step.op->operands; ++i) {
       step.operands.push_back(operand(take_until(rest, ',')));
     }
@@ -46,12 +46,12 @@ class StepReader {
     }
     if (!trimmed(rest).empty()) fail("it has too many values");
     bool allowed = !step.op->allows || step.op->allows(step.numbers);
-    if (!allowed) fail("its numbers may not be in a chain");
+    if (!allowed) fail("its numbers may not be in a fusion");
     return step;
   }
 
  private:
-  ChainOperand operand(std::string_view text) const {
+  FusionOperand operand(std::string_view text) const {
     bool is_step = text.starts_with('s');
     auto index = parse_whole(text.substr(std::min<size_t>(1, text.size())));
     size_t limit = is_step ? num_steps_ : num_inputs_;
@@ -79,9 +79,9 @@ class StepReader {
   size_t num_inputs_, num_steps_;
 };
 
-std::string step_text(const ChainStep& step) {
+std::string step_text(const FusionStep& step) {
   std::string list;
-  for (const ChainOperand& operand : step.operands) {
+  for (const FusionOperand& operand : step.operands) {
     list += fmt::format("{}{}{}", list.empty() ? "" : ", ",
                         operand.is_step ? 's' : 'x', operand.index);
   }
@@ -103,8 +103,8 @@ std::vector<size_t> read_outputs(const Ints& list, size_t num_steps) {
     }
     outputs.push_back(index);
   }
-  if (outputs.empty() || outputs.size() > kMaxChainOutputs) {
-    fail_usage("expected 1 to {} outputs, got {}", kMaxChainOutputs,
+  if (outputs.empty() || outputs.size() > kMaxFusionOutputs) {
+    fail_usage("expected 1 to {} outputs, got {}", kMaxFusionOutputs,
                outputs.size());
   }
   return outputs;
@@ -112,28 +112,28 @@ std::vector<size_t> read_outputs(const Ints& list, size_t num_steps) {
 
 }  // namespace
 
-Attrs chain_attrs(const Chain& chain) {
+Attrs fusion_attrs(const Fusion& fusion) {
   std::string text;
-  for (const ChainStep& step : chain.steps) {
+  for (const FusionStep& step : fusion.steps) {
     text += (text.empty() ? "" : "; ") + step_text(step);
   }
   return {{"steps", text},
-          {"outputs", Ints(chain.outputs.begin(), chain.outputs.end())}};
+          {"outputs", Ints(fusion.outputs.begin(), fusion.outputs.end())}};
 }
 
-Chain read_chain(const Attrs& attrs, size_t num_inputs) {
-  Chain chain;
+Fusion read_fusion(const Attrs& attrs, size_t num_inputs) {
+  Fusion fusion;
   std::string_view rest = attrs.text("steps");
   while (!rest.empty()) {
-    if (chain.steps.size() == kMaxChainSteps) {
-      fail_usage("more than {} steps", kMaxChainSteps);
+    if (fusion.steps.size() == kMaxFusionSteps) {
+      fail_usage("more than {} steps", kMaxFusionSteps);
     }
     std::string_view text = take_until(rest, ';');
-    chain.steps.push_back(
-        StepReader(text, num_inputs, chain.steps.size()).run());
+    fusion.steps.push_back(
+        StepReader(text, num_inputs, fusion.steps.size()).run());
   }
-  chain.outputs = read_outputs(attrs.ints("outputs"), chain.steps.size());
-  return chain;
+  fusion.outputs = read_outputs(attrs.ints("outputs"), fusion.steps.size());
+  return fusion;
 }
 
 }  // namespace braid

@@ -5,13 +5,13 @@
 // A group is computed where its last node stands. What the nodes before it
 // read lives until then, so they wait for a node further down only when that
 // takes no more memory than their results would.
-#include "braid/passes/rewrite/chain_groups.h"
+#include "braid/passes/rewrite/fusion_groups.h"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 
-#include "braid/ops/core/chain.h"
+#include "braid/ops/core/fusion.h"
 
 namespace braid::passes {
 namespace {
@@ -22,9 +22,9 @@ bool contains(const std::vector<ValueId>& list, ValueId id) {
   return std::ranges::find(list, id) != list.end();
 }
 
-class ChainFinder {
+class FusionFinder {
  public:
-  explicit ChainFinder(const StepGraph& step)
+  explicit FusionFinder(const StepGraph& step)
       : graph_(step.graph),
         makers_(graph_.values().size(), kNoGroup),
         users_(graph_),
@@ -37,10 +37,10 @@ class ChainFinder {
     for (const auto& [slot, value] : step.gradients) kept_.insert(value);
   }
 
-  std::vector<ChainGroup> run() {
+  std::vector<FusionGroup> run() {
     for (NodeId id = 0; id < num_nodes(); ++id) add_node(id);
     close_all();
-    std::erase_if(groups_, [](const ChainGroup& group) {
+    std::erase_if(groups_, [](const FusionGroup& group) {
       return group.nodes.size() < 2;
     });
     return std::move(groups_);
@@ -71,13 +71,13 @@ class ChainFinder {
     if (begins_anew(id) || node.op->writes_slot) close_all();
     std::set<size_t> made_by = open_makers(node);
     if (!may_join(node)) return close(made_by);
-    ChainGroup own{.nodes = {id}};
+    FusionGroup own{.nodes = {id}};
     std::set<NodeId> meeting;
     for (size_t group : made_by) {
       meeting.insert(groups_[group].nodes.begin(), groups_[group].nodes.end());
     }
     for (size_t group : made_by) {
-      ChainGroup both = joined(groups_[group], own);
+      FusionGroup both = joined(groups_[group], own);
       if (same_shape(groups_[group], own) && fits(both) &&
           !wastes(groups_[group], meeting, id)) {
         own = std::move(both);
@@ -105,7 +105,7 @@ class ChainFinder {
   }
 
   bool may_join(const Node& node) const {
-    if (node.phase == Phase::kUpdate || !chain_step(node).op) return false;
+    if (node.phase == Phase::kUpdate || !fusion_step(node).op) return false;
     const Value& made = graph_.value(node.outputs[0]);
     const ValueType& type = made.type;
     bool plain =
@@ -136,22 +136,22 @@ class ChainFinder {
     return 0;
   }
 
-  const ValueType& type_of(const ChainGroup& group) const {
+  const ValueType& type_of(const FusionGroup& group) const {
     return graph_.value(graph_.node(group.nodes[0]).outputs[0]).type;
   }
 
-  bool same_shape(const ChainGroup& a, const ChainGroup& b) const {
+  bool same_shape(const FusionGroup& a, const FusionGroup& b) const {
     return type_of(a) == type_of(b);
   }
 
-  ChainGroup joined(const ChainGroup& a, const ChainGroup& b) const {
-    ChainGroup both;
+  FusionGroup joined(const FusionGroup& a, const FusionGroup& b) const {
+    FusionGroup both;
     std::ranges::merge(a.nodes, b.nodes, std::back_inserter(both.nodes));
     return finished(std::move(both));
   }
 
   // With inputs and outputs, as its nodes have them so far.
-  ChainGroup finished(ChainGroup group) const {
+  FusionGroup finished(FusionGroup group) const {
     group.inputs.clear();
     group.outputs.clear();
     std::vector<ValueId> made;
@@ -168,22 +168,22 @@ class ChainFinder {
     return group;
   }
 
-  bool is_read_outside(const ChainGroup& group, ValueId value) const {
+  bool is_read_outside(const FusionGroup& group, ValueId value) const {
     return kept_.contains(value) ||
            std::ranges::any_of(users_.of(value), [&](NodeId reader) {
              return !std::ranges::binary_search(group.nodes, reader);
            });
   }
 
-  static bool fits(const ChainGroup& group) {
-    return group.nodes.size() <= kMaxChainSteps &&
-           group.inputs.size() <= kMaxChainInputs && !group.outputs.empty() &&
-           group.outputs.size() <= kMaxChainOutputs;
+  static bool fits(const FusionGroup& group) {
+    return group.nodes.size() <= kMaxFusionSteps &&
+           group.inputs.size() <= kMaxFusionInputs && !group.outputs.empty() &&
+           group.outputs.size() <= kMaxFusionOutputs;
   }
 
   // Whether the group keeps more alive until node `id` than its own results
   // are. Nodes that meet it there are no reason to wait.
-  bool wastes(const ChainGroup& group, const std::set<NodeId>& meeting,
+  bool wastes(const FusionGroup& group, const std::set<NodeId>& meeting,
               NodeId id) const {
     NodeId last = group.nodes.back();
     auto meet = std::distance(meeting.upper_bound(last), meeting.end());
@@ -194,7 +194,7 @@ class ChainFinder {
   }
 
   // Of inputs that nobody reads from node `id` on.
-  int64_t bytes_kept(const ChainGroup& group, NodeId id) const {
+  int64_t bytes_kept(const FusionGroup& group, NodeId id) const {
     std::set<ValueId> dying;
     for (ValueId input : group.inputs) {
       ValueId root = roots_[at(input)];
@@ -212,7 +212,7 @@ class ChainFinder {
     return num_elements(type.shape) * item_bytes(type.dtype);
   }
 
-  void open(ChainGroup group) {
+  void open(FusionGroup group) {
     for (NodeId id : group.nodes) {
       makers_[at(graph_.node(id).outputs[0])] = groups_.size();
     }
@@ -232,7 +232,7 @@ class ChainFinder {
   void close_all() { close(std::set(open_)); }
 
   const Graph& graph_;
-  std::vector<ChainGroup> groups_;  // those that became part of another: empty
+  std::vector<FusionGroup> groups_;  // those that became part of another: empty
   std::set<size_t> open_;
   std::vector<size_t> makers_;  // open group, by value
   Users users_;
@@ -244,8 +244,8 @@ class ChainFinder {
 
 }  // namespace
 
-std::vector<ChainGroup> find_chains(const OpTable&, const StepGraph& step) {
-  return ChainFinder(step).run();
+std::vector<FusionGroup> find_fusions(const OpTable&, const StepGraph& step) {
+  return FusionFinder(step).run();
 }
 
 }  // namespace braid::passes

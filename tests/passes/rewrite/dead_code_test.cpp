@@ -1,4 +1,4 @@
-#include "braid/passes/rewrite/prune.h"
+#include "braid/passes/rewrite/dead_code.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ const char* kText = R"(
 
 TEST(Prune, KeepsWhatLeadsToOutputsAndSlots) {
   Graph graph = graph_of(kText);
-  prune(table(), graph);
+  remove_dead_code(table(), graph);
   verify(graph);
   EXPECT_EQ(op_names(graph), (Names{"exp", "neg", "assign"}));
 }
@@ -31,7 +31,7 @@ TEST(Prune, KeepsWhatLeadsToOutputsAndSlots) {
 TEST(Prune, KeepsWantedValuesAndWhatTheyNeed) {
   Graph graph = graph_of(kText);
   ValueId wanted = node_of(graph, "sqrt").outputs[0];
-  prune(table(), graph, {wanted});
+  remove_dead_code(table(), graph, {wanted});
   verify(graph);
   EXPECT_EQ(op_names(graph), (Names{"exp", "neg", "assign", "tanh", "sqrt"}));
   EXPECT_EQ(graph.value(wanted).producer, 4);
@@ -44,7 +44,7 @@ TEST(Prune, KeepsANodeOfWhichAnyOutputIsUsed) {
       max_pool2d(%0) {kernel=[2, 2], stride=[2, 2], padding=[0, 0]}
     output "place" %2
   )");
-  prune(table(), graph);
+  remove_dead_code(table(), graph);
   EXPECT_EQ(op_names(graph), Names{"max_pool2d"});
 }
 

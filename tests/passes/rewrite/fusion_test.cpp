@@ -1,6 +1,6 @@
 // What becomes one node, what does not, and that everything still reads what
 // it read before.
-#include "braid/passes/rewrite/chains.h"
+#include "braid/passes/rewrite/fusion.h"
 
 #include <gtest/gtest.h>
 
@@ -12,23 +12,23 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Graph chained(const std::string& statements) {
+Graph fused(const std::string& statements) {
   StepGraph step{graph_of(statements), 1, {}};
-  step = chains(table(), layout(table(), step));
+  step = fusions(table(), layout(table(), step));
   verify(step.graph);
   return std::move(step.graph);
 }
 
 std::string steps_of(const Graph& graph, int n = 0) {
-  return node_of(graph, "chain", n).attrs.text("steps");
+  return node_of(graph, "fusion", n).attrs.text("steps");
 }
 
 Ints outputs_of(const Graph& graph, int n = 0) {
-  return node_of(graph, "chain", n).attrs.ints("outputs");
+  return node_of(graph, "fusion", n).attrs.ints("outputs");
 }
 
-TEST(ChainsPass, ARunBecomesOneNode) {
-  Graph graph = chained(R"(
+TEST(FusionPass, ARunBecomesOneNode) {
+  Graph graph = fused(R"(
     input %0 "x" f32[4, 6]
     input %1 "b" f32[6]
     %2: f32[4, 6] = add(%0, %1) @"a" segment=2
@@ -36,8 +36,8 @@ TEST(ChainsPass, ARunBecomesOneNode) {
     %4: f32[4, 6] = relu(%3) @"c" segment=2
     output "y" %4
   )");
-  EXPECT_EQ(op_names(graph), Names{"chain"});
-  const Node& node = node_of(graph, "chain");
+  EXPECT_EQ(op_names(graph), Names{"fusion"});
+  const Node& node = node_of(graph, "fusion");
   EXPECT_EQ(steps_of(graph),
             "add(x0, x1); mul_scalar(s0, value=0.5); relu(s1)");
   EXPECT_EQ(outputs_of(graph), Ints{2});
@@ -46,8 +46,8 @@ TEST(ChainsPass, ARunBecomesOneNode) {
   EXPECT_EQ(node.segment, 2);
 }
 
-TEST(ChainsPass, OneNodeStaysWhatItWas) {
-  Graph graph = chained(R"(
+TEST(FusionPass, OneNodeStaysWhatItWas) {
+  Graph graph = fused(R"(
     input %0 "x" f32[4, 6]
     %1: f32[4, 6] = relu(%0)
     %2: f32[6, 4] = permute(%1) {dims=[1, 0]}
@@ -57,8 +57,8 @@ TEST(ChainsPass, OneNodeStaysWhatItWas) {
   EXPECT_EQ(op_names(graph), (Names{"relu", "permute", "exp"}));
 }
 
-TEST(ChainsPass, WhatOthersReadIsAnOutput) {
-  Graph graph = chained(R"(
+TEST(FusionPass, WhatOthersReadIsAnOutput) {
+  Graph graph = fused(R"(
     input %0 "x" f32[6, 6]
     %1: f32[6, 6] = exp(%0)
     %2: f32[6, 6] = neg(%1)
@@ -68,17 +68,17 @@ TEST(ChainsPass, WhatOthersReadIsAnOutput) {
     output "e" %1
     output "p" %4
   )");
-  EXPECT_EQ(op_names(graph), (Names{"chain", "matmul"}));
+  EXPECT_EQ(op_names(graph), (Names{"fusion", "matmul"}));
   EXPECT_EQ(outputs_of(graph), (Ints{0, 1, 2}));
-  const Node& node = node_of(graph, "chain");
+  const Node& node = node_of(graph, "fusion");
   EXPECT_EQ(node_of(graph, "matmul").inputs[1], node.outputs[1]);
   EXPECT_EQ(graph.find_output("e"), node.outputs[0]);
   EXPECT_EQ(graph.find_output("y"), node.outputs[2]);
 }
 
 // The product comes between: the second neg would read it.
-TEST(ChainsPass, AReaderClosesTheRun) {
-  Graph graph = chained(R"(
+TEST(FusionPass, AReaderClosesTheRun) {
+  Graph graph = fused(R"(
     input %0 "x" f32[6, 6]
     %1: f32[6, 6] = exp(%0)
     %2: f32[6, 6] = neg(%1)
@@ -87,27 +87,27 @@ TEST(ChainsPass, AReaderClosesTheRun) {
     %5: f32[6, 6] = relu(%4)
     output "y" %5
   )");
-  EXPECT_EQ(op_names(graph), (Names{"chain", "matmul", "chain"}));
+  EXPECT_EQ(op_names(graph), (Names{"fusion", "matmul", "fusion"}));
   EXPECT_EQ(steps_of(graph, 0), "exp(x0); neg(s0)");
   EXPECT_EQ(steps_of(graph, 1), "add(x0, x1); relu(s0)");
 }
 
 // Nodes that read nothing of a run do not end it.
-TEST(ChainsPass, OthersMayStandBetween) {
-  Graph graph = chained(R"(
+TEST(FusionPass, OthersMayStandBetween) {
+  Graph graph = fused(R"(
     input %0 "x" f32[6, 6]
     %1: f32[6, 6] = exp(%0)
     %2: f32[6, 6] = matmul(%0, %0)
     %3: f32[6, 6] = add(%1, %2)
     output "y" %3
   )");
-  EXPECT_EQ(op_names(graph), (Names{"matmul", "chain"}));
+  EXPECT_EQ(op_names(graph), (Names{"matmul", "fusion"}));
   EXPECT_EQ(steps_of(graph), "exp(x0); add(s0, x1)");
 }
 
 // Two products would have to wait for the third: sums of gradients.
-TEST(ChainsPass, SumsDoNotWaitWithTheirTerms) {
-  Graph graph = chained(R"(
+TEST(FusionPass, SumsDoNotWaitWithTheirTerms) {
+  Graph graph = fused(R"(
     input %0 "x" f32[6, 6]
     %1: f32[6, 6] = matmul(%0, %0)
     %2: f32[6, 6] = matmul(%0, %1)
@@ -121,8 +121,8 @@ TEST(ChainsPass, SumsDoNotWaitWithTheirTerms) {
 }
 
 // One product waits in place of its negative.
-TEST(ChainsPass, OneTermMayWait) {
-  Graph graph = chained(R"(
+TEST(FusionPass, OneTermMayWait) {
+  Graph graph = fused(R"(
     input %0 "x" f32[6, 6]
     %1: f32[6, 6] = matmul(%0, %0)
     %2: f32[6, 6] = neg(%1)
@@ -130,12 +130,12 @@ TEST(ChainsPass, OneTermMayWait) {
     %4: f32[6, 6] = add(%2, %3)
     output "y" %4
   )");
-  EXPECT_EQ(op_names(graph), (Names{"matmul", "matmul", "chain"}));
+  EXPECT_EQ(op_names(graph), (Names{"matmul", "matmul", "fusion"}));
 }
 
 // As in the gates of an LSTM.
-TEST(ChainsPass, RunsThatMeetBecomeOne) {
-  Graph graph = chained(R"(
+TEST(FusionPass, RunsThatMeetBecomeOne) {
+  Graph graph = fused(R"(
     input %0 "a" f64[4, 6]
     input %1 "b" f64[4, 6]
     %2: f64[4, 6] = sigmoid(%0)
@@ -144,13 +144,13 @@ TEST(ChainsPass, RunsThatMeetBecomeOne) {
     %5: f64[4, 6] = mul(%4, %3)
     output "y" %5
   )");
-  EXPECT_EQ(op_names(graph), Names{"chain"});
+  EXPECT_EQ(op_names(graph), Names{"fusion"});
   EXPECT_EQ(steps_of(graph), "sigmoid(x0); tanh(x1); exp(s0); mul(s2, s1)");
 }
 
 // The second run stands between the first and the place where they meet.
-TEST(ChainsPass, RunsThatMeetDoNotWaitForEachOther) {
-  Graph graph = chained(R"(
+TEST(FusionPass, RunsThatMeetDoNotWaitForEachOther) {
+  Graph graph = fused(R"(
     input %0 "x" f32[6, 6]
     %1: f32[6, 6] = matmul(%0, %0)
     %2: f32[6, 6] = matmul(%0, %1)
@@ -160,11 +160,11 @@ TEST(ChainsPass, RunsThatMeetDoNotWaitForEachOther) {
     %6: f32[6, 6] = mul(%3, %5)
     output "y" %6
   )");
-  EXPECT_EQ(op_names(graph), (Names{"matmul", "matmul", "chain"}));
+  EXPECT_EQ(op_names(graph), (Names{"matmul", "matmul", "fusion"}));
 }
 
-TEST(ChainsPass, OtherShapesAreOtherRuns) {
-  Graph graph = chained(R"(
+TEST(FusionPass, OtherShapesAreOtherRuns) {
+  Graph graph = fused(R"(
     input %0 "x" f32[6]
     input %1 "b" f32[4, 6]
     %2: f32[6] = exp(%0)
@@ -173,13 +173,13 @@ TEST(ChainsPass, OtherShapesAreOtherRuns) {
     %5: f32[4, 6] = relu(%4)
     output "y" %5
   )");
-  EXPECT_EQ(op_names(graph), (Names{"chain", "chain"}));
+  EXPECT_EQ(op_names(graph), (Names{"fusion", "fusion"}));
   EXPECT_EQ(steps_of(graph, 0), "exp(x0); neg(s0)");
   EXPECT_EQ(steps_of(graph, 1), "add(x0, x1); relu(s0)");
 }
 
-TEST(ChainsPass, OtherTypesAndAttributesStay) {
-  Graph graph = chained(R"(
+TEST(FusionPass, OtherTypesAndAttributesStay) {
+  Graph graph = fused(R"(
     input %0 "x" i64[6]
     input %1 "y" f32[6]
     %2: i64[6] = neg(%0)
@@ -192,8 +192,8 @@ TEST(ChainsPass, OtherTypesAndAttributesStay) {
   EXPECT_EQ(op_names(graph), (Names{"neg", "neg", "gelu", "gelu", "add"}));
 }
 
-TEST(ChainsPass, PhasesAndSegmentsStayApart) {
-  Graph graph = chained(R"(
+TEST(FusionPass, PhasesAndSegmentsStayApart) {
+  Graph graph = fused(R"(
     input %0 "x" f32[6]
     %1: f32[6] = exp(%0)
     %2: f32[6] = neg(%1) segment=1
@@ -203,8 +203,8 @@ TEST(ChainsPass, PhasesAndSegmentsStayApart) {
   EXPECT_EQ(op_names(graph), (Names{"exp", "neg", "neg"}));
 }
 
-TEST(ChainsPass, UpdatesAreLeftAlone) {
-  Graph graph = chained(R"(
+TEST(FusionPass, UpdatesAreLeftAlone) {
+  Graph graph = fused(R"(
     input %0 "x" f32[6]
     %1: f32[6] = exp(%0) update
     %2: f32[6] = neg(%1) update
@@ -214,8 +214,8 @@ TEST(ChainsPass, UpdatesAreLeftAlone) {
 }
 
 // Were exp computed in place of neg, it would see what was assigned.
-TEST(ChainsPass, SlotsAreReadBeforeTheyAreWritten) {
-  Graph graph = chained(R"(
+TEST(FusionPass, SlotsAreReadBeforeTheyAreWritten) {
+  Graph graph = fused(R"(
     slot "w" f32[6] buffer constant(0.0)
     input %0 "x" f32[6]
     %1: f32[6] = read "w"
@@ -227,8 +227,8 @@ TEST(ChainsPass, SlotsAreReadBeforeTheyAreWritten) {
   EXPECT_EQ(op_names(graph), (Names{"read", "exp", "assign", "neg"}));
 }
 
-TEST(ChainsPass, RowsMayBeBroadcastAndPartsOfOthers) {
-  Graph graph = chained(R"(
+TEST(FusionPass, RowsMayBeBroadcastAndPartsOfOthers) {
+  Graph graph = fused(R"(
     input %0 "x" f32[4, 12]
     input %1 "b" f32[4, 1]
     %2: f32[4, 6] = slice(%0) {dim=1, start=3, end=9, step=1}
@@ -236,14 +236,14 @@ TEST(ChainsPass, RowsMayBeBroadcastAndPartsOfOthers) {
     %4: f32[4, 6] = relu(%3)
     output "y" %4
   )");
-  EXPECT_EQ(op_names(graph), (Names{"slice", "chain"}));
+  EXPECT_EQ(op_names(graph), (Names{"slice", "fusion"}));
   const Value& part = graph.value(node_of(graph, "slice").outputs[0]);
   EXPECT_EQ(part.strides, (Strides{12, 1}));
   EXPECT_EQ(part.offset, 3);
 }
 
-TEST(ChainsPass, TurnedInputsAreLeftToTheOpAlone) {
-  Graph graph = chained(R"(
+TEST(FusionPass, TurnedInputsAreLeftToTheOpAlone) {
+  Graph graph = fused(R"(
     input %0 "x" f32[6, 4]
     input %1 "b" f32[4, 1]
     %2: f32[4, 6] = permute(%0) {dims=[1, 0]}
@@ -252,12 +252,12 @@ TEST(ChainsPass, TurnedInputsAreLeftToTheOpAlone) {
     %5: f32[4, 6] = neg(%4)
     output "y" %5
   )");
-  EXPECT_EQ(op_names(graph), (Names{"permute", "add", "chain"}));
+  EXPECT_EQ(op_names(graph), (Names{"permute", "add", "fusion"}));
 }
 
 // The results of these lie as their inputs do.
-TEST(ChainsPass, ChannelsLastStays) {
-  Graph graph = chained(R"(
+TEST(FusionPass, ChannelsLastStays) {
+  Graph graph = fused(R"(
     input %0 "x" f32[2, 3, 4, 4]
     input %1 "w" f32[5, 3, 1, 1]
     %2: f32[2, 5, 4, 4] = conv2d(%0, %1) {stride=[1, 1], padding=[0, 0], \
@@ -285,35 +285,35 @@ std::string sum_of(int n) {
   return text + fmt::format("output \"y\" %{}\n", sum);
 }
 
-TEST(ChainsPass, ManyInputsAreSeveralChains) {
-  EXPECT_EQ(op_names(chained(sum_of(8))), Names{"chain"});
-  EXPECT_EQ(op_names(chained(sum_of(9))), (Names{"chain", "add"}));
-  EXPECT_EQ(op_names(chained(sum_of(15))), (Names{"chain", "chain"}));
+TEST(FusionPass, ManyInputsAreSeveralFusions) {
+  EXPECT_EQ(op_names(fused(sum_of(8))), Names{"fusion"});
+  EXPECT_EQ(op_names(fused(sum_of(9))), (Names{"fusion", "add"}));
+  EXPECT_EQ(op_names(fused(sum_of(15))), (Names{"fusion", "fusion"}));
 }
 
-TEST(ChainsPass, ManyStepsAreSeveralChains) {
+TEST(FusionPass, ManyStepsAreSeveralFusions) {
   std::string text = "input %0 \"x\" f32[6]\n";
   for (int i = 1; i <= 30; ++i) {
     text += fmt::format("%{}: f32[6] = neg(%{})\n", i, i - 1);
   }
-  Graph graph = chained(text + "output \"y\" %30\n");
-  EXPECT_EQ(op_names(graph), (Names{"chain", "chain"}));
+  Graph graph = fused(text + "output \"y\" %30\n");
+  EXPECT_EQ(op_names(graph), (Names{"fusion", "fusion"}));
   EXPECT_EQ(outputs_of(graph, 0), Ints{23});
   EXPECT_EQ(outputs_of(graph, 1), Ints{5});
 }
 
-TEST(ChainsPass, ManyOutputsAreSeveralChains) {
+TEST(FusionPass, ManyOutputsAreSeveralFusions) {
   std::string text = "input %0 \"x\" f32[6]\n", outputs;
   for (int i = 1; i <= 6; ++i) {
     text += fmt::format("%{}: f32[6] = neg(%{})\n", i, i - 1);
     outputs += fmt::format("output \"y{}\" %{}\n", i, i);
   }
-  Graph graph = chained(text + outputs);
-  EXPECT_EQ(op_names(graph), (Names{"chain", "chain"}));
+  Graph graph = fused(text + outputs);
+  EXPECT_EQ(op_names(graph), (Names{"fusion", "fusion"}));
   EXPECT_EQ(outputs_of(graph, 0), (Ints{0, 1, 2, 3}));
 }
 
-TEST(ChainsPass, GradientsAndSlotsAreMapped) {
+TEST(FusionPass, GradientsAndSlotsAreMapped) {
   StepGraph step{graph_of(R"(
     slot "w" f32[6] parameter constant(0.0)
     input %0 "x" f32[6]
@@ -325,11 +325,11 @@ TEST(ChainsPass, GradientsAndSlotsAreMapped) {
                  3,
                  {}};
   step.gradients[0] = node_of(step.graph, "neg").outputs[0];
-  StepGraph next = chains(table(), layout(table(), step));
+  StepGraph next = fusions(table(), layout(table(), step));
   verify(next.graph);
   EXPECT_EQ(next.micro_batches, 3);
-  EXPECT_EQ(op_names(next.graph), (Names{"chain", "assign"}));
-  EXPECT_EQ(next.gradients.at(0), node_of(next.graph, "chain").outputs[0]);
+  EXPECT_EQ(op_names(next.graph), (Names{"fusion", "assign"}));
+  EXPECT_EQ(next.gradients.at(0), node_of(next.graph, "fusion").outputs[0]);
   EXPECT_EQ(next.graph.slots(), step.graph.slots());
 }
 

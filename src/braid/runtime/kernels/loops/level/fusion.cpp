@@ -1,4 +1,4 @@
-// Steps of chains: one loop per op, over operands that lie in a cache. The
+// Steps of fusions: one loop per op, over operands that lie in a cache. The
 // formulas, and what they make of NaN, are libtorch's.
 #include "braid/runtime/kernels/loops/level/whole_math.h"
 
@@ -12,11 +12,11 @@ void loop(T* y, const T* a, const T* b, const T* c, T v, T w, int64_t n) {
 }
 
 template <class T, class Formula>
-constexpr ChainRow<T> row(const char* op, Formula) {
+constexpr FusionRow<T> row(const char* op, Formula) {
   return {op, loop<T, Formula>};
 }
 
-// v is one of the powers that chains know.
+// v is one of the powers that fusions know.
 template <class T>
 void power(T* y, const T* a, const T*, const T*, T v, T, int64_t n) {
   auto each = [&](auto formula) __attribute__((always_inline)) {
@@ -71,7 +71,7 @@ BRAID_INLINE T between(T a, T b, T weight) {
 
 template <class T>
 struct Rows {
-  static constexpr ChainRow<T> all[] = {
+  static constexpr FusionRow<T> all[] = {
       row<T>("add", [](T a, T b, T, T, T) { return a + b; }),
       row<T>("sub", [](T a, T b, T, T, T) { return a - b; }),
       row<T>("mul", [](T a, T b, T, T, T) { return a * b; }),
@@ -147,12 +147,12 @@ struct Rows {
 }  // namespace
 
 template <class T>
-void add_chain(LoopsOf<T>& loops) {
-  loops.chain = Rows<T>::all;
-  loops.num_chain = sizeof Rows<T>::all / sizeof Rows<T>::all[0];
+void add_fusion(LoopsOf<T>& loops) {
+  loops.fusion = Rows<T>::all;
+  loops.num_fusion = sizeof Rows<T>::all / sizeof Rows<T>::all[0];
 }
 
-template void add_chain(LoopsOf<float>& loops);
-template void add_chain(LoopsOf<double>& loops);
+template void add_fusion(LoopsOf<float>& loops);
+template void add_fusion(LoopsOf<double>& loops);
 
 }  // namespace braid::runtime::BRAID_LEVEL

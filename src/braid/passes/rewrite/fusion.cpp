@@ -1,20 +1,20 @@
-#include "braid/passes/rewrite/chains.h"
+#include "braid/passes/rewrite/fusion.h"
 
 #include <algorithm>
 #include <map>
 
 #include "braid/graph/copy.h"
-#include "braid/ops/core/chain.h"
-#include "braid/passes/rewrite/chain_groups.h"
+#include "braid/ops/core/fusion.h"
+#include "braid/passes/rewrite/fusion_groups.h"
 
 namespace braid::passes {
 namespace {
 
 // A node that computes the group, with the old values as inputs.
-Node chain_node(const Op& op, const Graph& graph, const ChainGroup& group) {
-  Chain chain;
+Node fusion_node(const Op& op, const Graph& graph, const FusionGroup& group) {
+  Fusion fusion;
   std::map<ValueId, size_t> made;
-  auto place_of = [&](ValueId input) -> ChainOperand {
+  auto place_of = [&](ValueId input) -> FusionOperand {
     auto step = made.find(input);
     if (step != made.end()) return {true, step->second};
     auto at = std::ranges::find(group.inputs, input);
@@ -22,17 +22,17 @@ Node chain_node(const Op& op, const Graph& graph, const ChainGroup& group) {
   };
   for (NodeId id : group.nodes) {
     const Node& node = graph.node(id);
-    ChainStep step = chain_step(node);
+    FusionStep step = fusion_step(node);
     for (ValueId in : node.inputs) step.operands.push_back(place_of(in));
     ValueId output = node.outputs[0];
     bool is_output = std::ranges::count(group.outputs, output) > 0;
-    if (is_output) chain.outputs.push_back(chain.steps.size());
-    made[output] = chain.steps.size();
-    chain.steps.push_back(std::move(step));
+    if (is_output) fusion.outputs.push_back(fusion.steps.size());
+    made[output] = fusion.steps.size();
+    fusion.steps.push_back(std::move(step));
   }
   Node next = graph.node(group.nodes.back());
   next.op = &op;
-  next.attrs = chain_attrs(chain);
+  next.attrs = fusion_attrs(fusion);
   next.inputs = group.inputs;
   next.outputs = group.outputs;
   return next;
@@ -50,13 +50,13 @@ void add_with_layout(const Graph& from, GraphCopy& copy, const Node& node) {
 
 }  // namespace
 
-StepGraph chains(const OpTable& ops, const StepGraph& step) {
-  std::map<NodeId, const ChainGroup*> group_of;
-  const std::vector<ChainGroup> groups = find_chains(ops, step);
-  for (const ChainGroup& group : groups) {
+StepGraph fusion(const OpTable& ops, const StepGraph& step) {
+  std::map<NodeId, const FusionGroup*> group_of;
+  const std::vector<FusionGroup> groups = find_fusions(ops, step);
+  for (const FusionGroup& group : groups) {
     for (NodeId id : group.nodes) group_of[id] = &group;
   }
-  const Op& chain = ops.at("chain");
+  const Op& fusion = ops.at("fusion");
   GraphCopy copy(step.graph);
   copy.add_slots();
   copy.add_inputs();
@@ -67,7 +67,7 @@ StepGraph chains(const OpTable& ops, const StepGraph& step) {
       add_with_layout(step.graph, copy, step.graph.node(id));
     } else if (at->second->nodes.back() == id) {
       add_with_layout(step.graph, copy,
-                      chain_node(chain, step.graph, *at->second));
+                      fusion_node(fusion, step.graph, *at->second));
     }
   }
   copy.add_outputs();

@@ -12,6 +12,6 @@ namespace braid::passes {
 // it moves to the pooling's segment. Losses and gradients keep their bits, but
 // for signs of zeros. Poolings whose places somebody reads stay: among results
 // that are all 0 others are the first. `forward` is a forward graph.
-Graph pool_first(const Graph& forward);
+Graph sink_relu(const Graph& forward);
 
 }  // namespace braid::passes

@@ -1,11 +1,11 @@
-// Chains of pointwise ops, block by block: every step of a block is computed
+// Fusions of pointwise ops, block by block: every step of a block is computed
 // before the next block, so what lies between steps stays in the first cache.
 #include <cstring>
 
-#include "braid/runtime/kernels/cpu/chain_plan.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
+#include "braid/runtime/kernels/cpu/fusion_plan.h"
 #include "braid/runtime/kernels/cpu/gather.h"
-#include "braid/runtime/kernels/cpu/spread.h"
+#include "braid/runtime/kernels/cpu/parallel_for.h"
 
 namespace braid::runtime {
 namespace {
@@ -44,9 +44,9 @@ struct Place {
 // Operands that an op has not are its first.
 template <class T>
 struct Instruction {
-  ChainInstruction::Kind kind = {};
+  FusionInstruction::Kind kind = {};
   size_t input = 0;  // that is gathered
-  ChainLoop<T> loop = nullptr;
+  FusionLoop<T> loop = nullptr;
   Place<T> to = {}, a = {}, b = {}, c = {};
   T v = 0, w = 0;
 };
@@ -55,23 +55,23 @@ template <class T>
 class Blocks {
  public:
   Blocks(const Call& c, const LoopsOf<T>& loops) : count_(c.out(0).numel()) {
-    Chain chain = read_chain(c.attrs(), c.inputs.size());
+    Fusion fusion = read_fusion(c.attrs(), c.inputs.size());
     for (const Tensor& x : c.inputs) {
       gathers_.emplace_back(x, c.out(0).shape, loops);
     }
-    ChainPlan plan = planned(c, chain);
-    for (const ChainInstruction& next : plan.first) {
-      first_.push_back(bound(c, chain, next, loops));
+    FusionPlan plan = planned(c, fusion);
+    for (const FusionInstruction& next : plan.first) {
+      first_.push_back(bound(c, fusion, next, loops));
     }
-    for (const ChainInstruction& next : plan.instructions) {
-      instructions_.push_back(bound(c, chain, next, loops));
+    for (const FusionInstruction& next : plan.instructions) {
+      instructions_.push_back(bound(c, fusion, next, loops));
     }
   }
 
   void operator()() const {
     constexpr int64_t kGrain = 32768;
     int64_t blocks = (count_ + block_ - 1) / block_;
-    spread(blocks, kGrain / block_, [&](int64_t from, int64_t to) {
+    parallel_for(blocks, kGrain / block_, [&](int64_t from, int64_t to) {
       alignas(64) T registers[kScratchBytes / sizeof(T)];
       run(first_, registers, 0, std::min(block_, count_));
       for (int64_t b = from; b < to; ++b) {
@@ -84,23 +84,23 @@ class Blocks {
  private:
   // What is steady depends on the block, and the block on the registers that
   // this takes: it becomes smaller until they agree.
-  ChainPlan planned(const Call& c, const Chain& chain) {
-    ChainMemory memory = memory_of(c);
+  FusionPlan planned(const Call& c, const Fusion& fusion) {
+    FusionScratch memory = memory_of(c);
     for (;;) {
       memory.is_steady.clear();
       for (size_t i = 0; i < gathers_.size(); ++i) {
         memory.is_steady.push_back(!memory.is_plain[i] && count_ > 0 &&
                                    block_ % gathers_[i].period() == 0);
       }
-      ChainPlan plan = plan_chain(chain, memory);
+      FusionPlan plan = plan_fusion(fusion, memory);
       int64_t fits = block_of<T>(plan.num_registers);
       if (fits >= block_) return plan;
       block_ = fits;
     }
   }
 
-  static ChainMemory memory_of(const Call& c) {
-    ChainMemory memory;
+  static FusionScratch memory_of(const Call& c) {
+    FusionScratch memory;
     for (const Tensor& x : c.inputs) {
       memory.is_plain.push_back(x.shape == c.out(0).shape && x.contiguous());
     }
@@ -111,34 +111,34 @@ class Blocks {
     return memory;
   }
 
-  Place<T> bound(const Call& c, const ChainPlace& place) const {
+  Place<T> bound(const Call& c, const FusionPlace& place) const {
     auto index = static_cast<int64_t>(place.index);
     switch (place.kind) {
-      case ChainPlace::Kind::kInput:
+      case FusionPlace::Kind::kInput:
         return {.memory = c.in(place.index).as<T>()};
-      case ChainPlace::Kind::kOutput:
+      case FusionPlace::Kind::kOutput:
         return {.memory = c.out(place.index).as<T>()};
-      case ChainPlace::Kind::kRegister:
+      case FusionPlace::Kind::kRegister:
         return {.offset = index * pitch_of<T>(block_)};
     }
     return {};
   }
 
-  Instruction<T> bound(const Call& c, const Chain& chain,
-                       const ChainInstruction& next,
+  Instruction<T> bound(const Call& c, const Fusion& fusion,
+                       const FusionInstruction& next,
                        const LoopsOf<T>& loops) const {
     Instruction<T> made{
         .kind = next.kind, .input = next.step, .to = bound(c, next.to)};
-    if (next.kind == ChainInstruction::Kind::kGather) return made;
+    if (next.kind == FusionInstruction::Kind::kGather) return made;
     auto from = [&](size_t i) {
       return bound(c, next.from[i < next.from.size() ? i : 0]);
     };
     made.a = from(0);
     made.b = from(1);
     made.c = from(2);
-    if (next.kind == ChainInstruction::Kind::kStore) return made;
-    const ChainStep& step = chain.steps[next.step];
-    made.loop = loops.chain_loop(step.op->name);
+    if (next.kind == FusionInstruction::Kind::kStore) return made;
+    const FusionStep& step = fusion.steps[next.step];
+    made.loop = loops.fusion_loop(step.op->name);
     made.v = static_cast<T>(step.numbers[0]);
     made.w = static_cast<T>(step.numbers[1]);
     return made;
@@ -149,15 +149,15 @@ class Blocks {
     for (const Instruction<T>& next : instructions) {
       T* to = next.to.at(registers, first);
       switch (next.kind) {
-        case ChainInstruction::Kind::kGather:
+        case FusionInstruction::Kind::kGather:
           gathers_[next.input](to, first, count);
           break;
-        case ChainInstruction::Kind::kCompute:
+        case FusionInstruction::Kind::kCompute:
           next.loop(to, next.a.at(registers, first),
                     next.b.at(registers, first), next.c.at(registers, first),
                     next.v, next.w, count);
           break;
-        case ChainInstruction::Kind::kStore:
+        case FusionInstruction::Kind::kStore:
           std::memcpy(to, next.a.at(registers, first),
                       static_cast<size_t>(count) * sizeof(T));
           break;
@@ -172,10 +172,10 @@ class Blocks {
 
 }  // namespace
 
-void add_cpu_chain(KernelTable& table, const Loops& loops) {
-  table.add("chain", [loops](const Call& c) {
-    return c.out(0).dtype == DType::kFloat64 ? Run(Blocks(c, loops.f64))
-                                             : Run(Blocks(c, loops.f32));
+void add_cpu_fusion(KernelTable& table, const Loops& loops) {
+  table.add("fusion", [loops](const Call& c) {
+    return c.out(0).dtype == DType::kFloat64 ? Thunk(Blocks(c, loops.f64))
+                                             : Thunk(Blocks(c, loops.f32));
   });
 }
 

@@ -1,10 +1,11 @@
-#include "braid/passes/rewrite/prune.h"
+#include "braid/passes/rewrite/dead_code.h"
 
 #include <algorithm>
 
 namespace braid::passes {
 
-void prune(const OpTable&, Graph& graph, const std::vector<ValueId>& wanted) {
+void remove_dead_code(const OpTable&, Graph& graph,
+                      const std::vector<ValueId>& wanted) {
   std::vector<bool> used(graph.values().size(), false);
   std::vector<bool> keep(graph.nodes().size(), false);
   auto is_used = [&](ValueId id) { return used[static_cast<size_t>(id)]; };

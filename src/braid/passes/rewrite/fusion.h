@@ -1,6 +1,6 @@
-// Chains pass: runs of pointwise nodes become one node `chain` each, so that
+// Fusion pass: runs of pointwise nodes become one node `fusion` each, so that
 // values in between need no buffer and memory is read once. It looks at
-// strides and runs after `layout`, for devices with a kernel for chains.
+// strides and runs after `layout`, for devices with a kernel for fusions.
 #pragma once
 
 #include "braid/ops/core/op.h"
@@ -10,6 +10,6 @@ namespace braid::passes {
 
 // Joins nodes of one segment of the forward or of the backward phase whose
 // results are alike in shape, f32 or f64, and row-major. Gradients are mapped.
-StepGraph chains(const OpTable& ops, const StepGraph& step);
+StepGraph fusion(const OpTable& ops, const StepGraph& step);
 
 }  // namespace braid::passes

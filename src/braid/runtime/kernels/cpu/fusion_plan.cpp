@@ -1,36 +1,36 @@
-#include "braid/runtime/kernels/cpu/chain_plan.h"
+#include "braid/runtime/kernels/cpu/fusion_plan.h"
 
 #include <algorithm>
 
 namespace braid::runtime {
 namespace {
 
-using Kind = ChainInstruction::Kind;
-using PlaceKind = ChainPlace::Kind;
+using Kind = FusionInstruction::Kind;
+using PlaceKind = FusionPlace::Kind;
 
 class Planner {
  public:
-  Planner(const Chain& chain, const ChainMemory& memory)
-      : chain_(chain),
+  Planner(const Fusion& fusion, const FusionScratch& memory)
+      : fusion_(fusion),
         memory_(memory),
         inputs_(memory.is_plain.size()),
-        steps_(chain.steps.size()) {
+        steps_(fusion.steps.size()) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       inputs_[i].place = {PlaceKind::kInput, i};
     }
-    for (size_t k = 0; k < chain.steps.size(); ++k) {
-      for (const ChainOperand& operand : chain.steps[k].operands) {
+    for (size_t k = 0; k < fusion.steps.size(); ++k) {
+      for (const FusionOperand& operand : fusion.steps[k].operands) {
         value_of(operand).last_read = k;
       }
     }
   }
 
-  ChainPlan run() {
+  FusionPlan run() {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (memory_.is_steady[i]) gather(i);
     }
-    for (size_t k = 0; k < chain_.steps.size(); ++k) compute(k);
-    for (const ChainInstruction& store : stores_) {
+    for (size_t k = 0; k < fusion_.steps.size(); ++k) compute(k);
+    for (const FusionInstruction& store : stores_) {
       plan_.instructions.push_back(store);
     }
     return std::move(plan_);
@@ -38,25 +38,25 @@ class Planner {
 
  private:
   struct Value {
-    ChainPlace place = {};
+    FusionPlace place = {};
     size_t last_read = 0;
     bool gathered = false;
     bool stays = false;  // in its register
   };
 
-  Value& value_of(const ChainOperand& operand) {
+  Value& value_of(const FusionOperand& operand) {
     return operand.is_step ? steps_[operand.index] : inputs_[operand.index];
   }
 
   void compute(size_t k) {
-    const ChainStep& step = chain_.steps[k];
-    ChainInstruction next{.kind = Kind::kCompute, .step = k};
-    for (const ChainOperand& operand : step.operands) {
+    const FusionStep& step = fusion_.steps[k];
+    FusionInstruction next{.kind = Kind::kCompute, .step = k};
+    for (const FusionOperand& operand : step.operands) {
       if (!operand.is_step) gather(operand.index);
       next.from.push_back(value_of(operand).place);
     }
     // A step may write where its operands lie: it goes element by element.
-    for (const ChainOperand& operand : step.operands) release(operand, k);
+    for (const FusionOperand& operand : step.operands) release(operand, k);
     next.to = steps_[k].place = place_for(k);
     plan_.instructions.push_back(std::move(next));
     bool is_lost = steps_[k].last_read == 0 && !steps_[k].stays;
@@ -73,14 +73,14 @@ class Planner {
         .push_back({.kind = Kind::kGather, .step = input, .to = value.place});
   }
 
-  ChainPlace place_for(size_t k) {
-    auto output = std::ranges::find(chain_.outputs, k);
-    if (output == chain_.outputs.end()) return take_register();
-    ChainPlace direct{PlaceKind::kOutput,
-                      static_cast<size_t>(output - chain_.outputs.begin())};
+  FusionPlace place_for(size_t k) {
+    auto output = std::ranges::find(fusion_.outputs, k);
+    if (output == fusion_.outputs.end()) return take_register();
+    FusionPlace direct{PlaceKind::kOutput,
+                       static_cast<size_t>(output - fusion_.outputs.begin())};
     if (!is_read_after(direct.index, k)) return direct;
     steps_[k].stays = true;
-    ChainPlace held = take_register();
+    FusionPlace held = take_register();
     stores_.push_back(
         {.kind = Kind::kStore, .step = k, .to = direct, .from = {held}});
     return held;
@@ -94,12 +94,12 @@ class Planner {
     return false;
   }
 
-  void release(const ChainOperand& operand, size_t k) {
+  void release(const FusionOperand& operand, size_t k) {
     const Value& value = value_of(operand);
     if (value.last_read == k && !value.stays) free(value.place);
   }
 
-  ChainPlace take_register() {
+  FusionPlace take_register() {
     auto at = std::ranges::find(taken_, false);
     auto index = static_cast<size_t>(at - taken_.begin());
     if (at == taken_.end()) taken_.push_back(true);
@@ -108,22 +108,22 @@ class Planner {
     return {PlaceKind::kRegister, index};
   }
 
-  void free(const ChainPlace& place) {
+  void free(const FusionPlace& place) {
     if (place.kind == PlaceKind::kRegister) taken_[place.index] = false;
   }
 
-  const Chain& chain_;
-  const ChainMemory& memory_;
+  const Fusion& fusion_;
+  const FusionScratch& memory_;
   std::vector<Value> inputs_, steps_;
   std::vector<bool> taken_;  // by register
-  std::vector<ChainInstruction> stores_;
-  ChainPlan plan_;
+  std::vector<FusionInstruction> stores_;
+  FusionPlan plan_;
 };
 
 }  // namespace
 
-ChainPlan plan_chain(const Chain& chain, const ChainMemory& memory) {
-  return Planner(chain, memory).run();
+FusionPlan plan_fusion(const Fusion& fusion, const FusionScratch& memory) {
+  return Planner(fusion, memory).run();
 }
 
 }  // namespace braid::runtime

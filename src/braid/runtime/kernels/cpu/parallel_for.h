@@ -9,7 +9,7 @@ namespace braid::runtime {
 // several. Work for one thread is called at once: asking libtorch first takes
 // as long as a small kernel. Blocking.
 template <class F>
-void spread(int64_t count, int64_t grain, const F& part) {
+void parallel_for(int64_t count, int64_t grain, const F& part) {
   if (count > grain) {
     at::parallel_for(0, count, grain, part);
   } else if (count > 0) {

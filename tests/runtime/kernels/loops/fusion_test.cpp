@@ -1,9 +1,9 @@
-// Functions in chains against libm, over all sizes of numbers.
+// Functions in fusions against libm, over all sizes of numbers.
 #include <cmath>
 #include <limits>
 #include <string_view>
 
-#include "braid/ops/core/chain.h"
+#include "braid/ops/core/fusion.h"
 #include "levels.h"
 
 namespace braid::runtime {
@@ -16,8 +16,8 @@ template <class T>
 Numbers<T> run(const LoopsOf<T>& loops, const char* op, const Numbers<T>& x,
                T v = 0, T w = 0) {
   Numbers<T> y(x.size());
-  loops.chain_loop(op)(y.data(), x.data(), x.data(), x.data(), v, w,
-                       static_cast<int64_t>(x.size()));
+  loops.fusion_loop(op)(y.data(), x.data(), x.data(), x.data(), v, w,
+                        static_cast<int64_t>(x.size()));
   return y;
 }
 
@@ -62,13 +62,13 @@ void expect_near(const char* op, double most, double limit, F right) {
 
 long double sigmoid(long double x) { return 1 / (1 + std::exp(-x)); }
 
-TEST(ChainMathTest, FloatsAreGoodToThreeUnits) {
+TEST(FusionMathTest, FloatsAreGoodToThreeUnits) {
   expect_near<float>("exp", 88.7, 3, [](auto x) { return std::exp(x); });
   expect_near<float>("tanh", 30, 3, [](auto x) { return std::tanh(x); });
   expect_near<float>("sigmoid", 80, 3, sigmoid);
 }
 
-TEST(ChainMathTest, DoublesAreGoodToFourUnits) {
+TEST(FusionMathTest, DoublesAreGoodToFourUnits) {
   expect_near<double>("exp", 709.7, 4, [](auto x) { return std::exp(x); });
   expect_near<double>("tanh", 60, 4, [](auto x) { return std::tanh(x); });
   expect_near<double>("sigmoid", 700, 4, sigmoid);
@@ -93,13 +93,13 @@ void expect_special_values() {
   EXPECT_TRUE(std::isnan(run<T>(loops, "clamp", {nan}, 0, 1)[0]));
 }
 
-TEST(ChainMathTest, SpecialValuesAreAsTheyShouldBe) {
+TEST(FusionMathTest, SpecialValuesAreAsTheyShouldBe) {
   expect_special_values<float>();
   expect_special_values<double>();
 }
 
 // Numbers too small to be normal come out too.
-TEST(ChainMathTest, SmallResultsOfExpAreNotLost) {
+TEST(FusionMathTest, SmallResultsOfExpAreNotLost) {
   const Loops loops = all_loops().back();
   float small = run<float>(loops.f32, "exp", {-100.0f})[0];
   EXPECT_NEAR(small / std::exp(-100.0f), 1, 0.05);
@@ -107,13 +107,13 @@ TEST(ChainMathTest, SmallResultsOfExpAreNotLost) {
   EXPECT_NEAR(smaller / std::exp(-740.0), 1, 0.05);
 }
 
-TEST(ChainLoopsTest, EveryOpOfTheTableHasALoop) {
+TEST(FusionLoopsTest, EveryOpOfTheTableHasALoop) {
   const Loops loops = all_loops().back();
-  for (const ChainOp& op : chain_ops()) {
-    EXPECT_TRUE(loops.f32.chain_loop(op.name)) << op.name;
-    EXPECT_TRUE(loops.f64.chain_loop(op.name)) << op.name;
+  for (const FusionOp& op : fusion_ops()) {
+    EXPECT_TRUE(loops.f32.fusion_loop(op.name)) << op.name;
+    EXPECT_TRUE(loops.f64.fusion_loop(op.name)) << op.name;
   }
-  EXPECT_EQ(loops.f32.num_chain, static_cast<int64_t>(chain_ops().size()));
+  EXPECT_EQ(loops.f32.num_fusion, static_cast<int64_t>(fusion_ops().size()));
 }
 
 // Levels that can multiply and add at once do so in these.
@@ -127,19 +127,19 @@ bool has_functions(std::string_view op) {
 template <class T>
 void expect_levels_agree() {
   Numbers<T> x = random_numbers<T>(1003, 7);
-  for (const ChainOp& op : chain_ops()) {
+  for (const FusionOp& op : fusion_ops()) {
     if (has_functions(op.name)) continue;
     SCOPED_TRACE(op.name);
     expect_same<T>([&](const LoopsOf<T>& loops) {
       Numbers<T> b = random_numbers<T>(1003, 8), y(x.size());
-      loops.chain_loop(op.name)(y.data(), x.data(), b.data(), x.data(), T(0.3),
-                                T(0.7), 1003);
+      loops.fusion_loop(op.name)(y.data(), x.data(), b.data(), x.data(), T(0.3),
+                                 T(0.7), 1003);
       return y;
     });
   }
 }
 
-TEST(ChainLoopsTest, LevelsAgreeToTheBit) {
+TEST(FusionLoopsTest, LevelsAgreeToTheBit) {
   expect_levels_agree<float>();
   expect_levels_agree<double>();
 }

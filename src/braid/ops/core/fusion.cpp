@@ -1,4 +1,4 @@
-#include "braid/ops/core/chain.h"
+#include "braid/ops/core/fusion.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 constexpr double kNeeded = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-using Numbers = ChainOp::Numbers;
+using Numbers = FusionOp::Numbers;
 
 bool is_simple_power(const Numbers& numbers) {
   return std::ranges::count(std::array{2.0, 3.0, 0.5, -0.5, -1.0}, numbers[0]) >
@@ -25,9 +25,9 @@ bool are_limits(const Numbers& numbers) {
   return !std::isnan(numbers[0]) && !std::isnan(numbers[1]);
 }
 
-std::vector<ChainOp> make_chain_ops() {
-  const ChainNumber value{"value", kNeeded}, slope{"negative_slope", kNeeded};
-  const ChainNumber min{"min", kNeeded}, max{"max", kNeeded};
+std::vector<FusionOp> make_fusion_ops() {
+  const FusionNumber value{"value", kNeeded}, slope{"negative_slope", kNeeded};
+  const FusionNumber min{"min", kNeeded}, max{"max", kNeeded};
   return {
       {"add", 2},
       {"sub", 2},
@@ -80,9 +80,9 @@ bool is_number(const Attr* attr) {
 }
 
 // Whether the attributes have all numbers of the op, which are then set.
-bool take_numbers(const ChainOp& op, const Attrs& attrs, Numbers& numbers) {
+bool take_numbers(const FusionOp& op, const Attrs& attrs, Numbers& numbers) {
   for (size_t i = 0; i < op.numbers.size() && op.numbers[i].name; ++i) {
-    const ChainNumber& number = op.numbers[i];
+    const FusionNumber& number = op.numbers[i];
     bool given = is_number(attrs.find(number.name));
     bool missing =
         !given && (attrs.has(number.name) || std::isnan(number.fallback));
@@ -93,7 +93,7 @@ bool take_numbers(const ChainOp& op, const Attrs& attrs, Numbers& numbers) {
 }
 
 // Floats of one type that broadcast; every step makes all elements.
-std::vector<ValueType> chain_types(const NodeView& v) {
+std::vector<ValueType> fusion_types(const NodeView& v) {
   for (size_t i = 0; i < v.count(); ++i) {
     if (!v.has(i)) v.fail("input {} is missing", i);
     bool fits = v.dtype(i) == v.dtype(0) && (v.dtype(i) == DType::kFloat32 ||
@@ -103,49 +103,49 @@ std::vector<ValueType> chain_types(const NodeView& v) {
              dtype_name(v.dtype(i)), i);
     }
   }
-  Chain chain = read_chain(v.attrs(), v.count());
-  return std::vector<ValueType>(chain.outputs.size(),
+  Fusion fusion = read_fusion(v.attrs(), v.count());
+  return std::vector<ValueType>(fusion.outputs.size(),
                                 {v.dtype(0), common_shape(v)});
 }
 
-Cost chain_cost(const NodeView& v) {
-  auto steps = read_chain(v.attrs(), v.count()).steps.size();
+Cost fusion_cost(const NodeView& v) {
+  auto steps = read_fusion(v.attrs(), v.count()).steps.size();
   return {.flops = static_cast<double>(steps) *
                    static_cast<double>(num_elements(common_shape(v)))};
 }
 
-Op chain_op() {
-  Op op{.name = "chain",
-        .summary = "a run of pointwise ops, see `chains` in graph.md",
+Op fusion_op() {
+  Op op{.name = "fusion",
+        .summary = "a run of pointwise ops, see `fusion` in graph.md",
         .min_inputs = 1,
-        .max_inputs = kMaxChainInputs,
-        .shape = chain_types,
-        .cost = chain_cost};
-  for (size_t o = 0; o < kMaxChainOutputs; ++o) {
-    for (size_t i = 0; i < kMaxChainInputs; ++i) op.in_place.push_back({o, i});
+        .max_inputs = kMaxFusionInputs,
+        .shape = fusion_types,
+        .cost = fusion_cost};
+  for (size_t o = 0; o < kMaxFusionOutputs; ++o) {
+    for (size_t i = 0; i < kMaxFusionInputs; ++i) op.in_place.push_back({o, i});
   }
   return op;
 }
 
 }  // namespace
 
-const std::vector<ChainOp>& chain_ops() {
-  static const std::vector<ChainOp> ops = make_chain_ops();
+const std::vector<FusionOp>& fusion_ops() {
+  static const std::vector<FusionOp> ops = make_fusion_ops();
   return ops;
 }
 
-const ChainOp* find_chain_op(std::string_view name) {
-  auto at = std::ranges::find(chain_ops(), name, &ChainOp::name);
-  return at == chain_ops().end() ? nullptr : &*at;
+const FusionOp* find_fusion_op(std::string_view name) {
+  auto at = std::ranges::find(fusion_ops(), name, &FusionOp::name);
+  return at == fusion_ops().end() ? nullptr : &*at;
 }
 
-ChainStep chain_step(const Node& node) {
-  const ChainOp* op = node.op->fusible;
+FusionStep fusion_step(const Node& node) {
+  const FusionOp* op = node.op->fusible;
   if (!op || (op->tanh && !node.attrs.flag_or("tanh", false))) return {};
-  ChainStep step{.op = op};
-  return take_numbers(*op, node.attrs, step.numbers) ? step : ChainStep{};
+  FusionStep step{.op = op};
+  return take_numbers(*op, node.attrs, step.numbers) ? step : FusionStep{};
 }
 
-void add_chain_ops(OpTable& table) { table.add(chain_op()); }
+void add_fusion_ops(OpTable& table) { table.add(fusion_op()); }
 
 }  // namespace braid

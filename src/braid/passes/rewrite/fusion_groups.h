@@ -1,4 +1,4 @@
-// Which nodes of a step become chains.
+// Which nodes of a step become fusions.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,15 @@
 
 namespace braid::passes {
 
-// Two nodes or more, in order. Its chain can stand in the place of the last:
+// Two nodes or more, in order. Its fusion can stand in the place of the last:
 // all that it reads is there by then, and nothing has read its results yet.
-struct ChainGroup {
+struct FusionGroup {
   std::vector<NodeId> nodes = {};
   std::vector<ValueId> inputs = {};   // made outside
   std::vector<ValueId> outputs = {};  // read outside, in order
 };
 
-std::vector<ChainGroup> find_chains(const OpTable& ops, const StepGraph& step);
+std::vector<FusionGroup> find_fusions(const OpTable& ops,
+                                      const StepGraph& step);
 
 }  // namespace braid::passes

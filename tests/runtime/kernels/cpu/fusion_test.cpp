@@ -1,4 +1,4 @@
-// Chains give what their ops give one by one.
+// Fusions give what their ops give one by one.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "braid/ops/core/chain.h"
+#include "braid/ops/core/fusion.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/kernel.h"
 #include "runtime/kernels/op_named.h"
@@ -14,7 +14,7 @@
 namespace braid::runtime {
 namespace {
 
-// Own kernels for chains, libtorch's for the ops alone.
+// Own kernels for fusions, libtorch's for the ops alone.
 const KernelTable& kernels(const std::string& op) {
   static const KernelTable own = cpu_kernels();
   static const KernelTable general = [] {
@@ -22,7 +22,7 @@ const KernelTable& kernels(const std::string& op) {
     add_aten_kernels(table, at::kCPU);
     return table;
   }();
-  return op == "chain" ? own : general;
+  return op == "fusion" ? own : general;
 }
 
 template <class T>
@@ -75,9 +75,10 @@ std::vector<T> run_one(const std::string& op, const Attrs& attrs,
 }
 
 template <class T>
-std::vector<T> run_chain(const std::string& steps, std::vector<Array<T>> inputs,
-                         const Shape& shape, int64_t output) {
-  return run_one("chain", {{"steps", steps}, {"outputs", Ints{output}}},
+std::vector<T> run_fusion(const std::string& steps,
+                          std::vector<Array<T>> inputs, const Shape& shape,
+                          int64_t output) {
+  return run_one("fusion", {{"steps", steps}, {"outputs", Ints{output}}},
                  std::move(inputs), shape);
 }
 
@@ -94,10 +95,10 @@ void expect_close(const std::vector<T>& found, const std::vector<T>& right) {
 }
 
 // Numbers that the op's row takes.
-Attrs attrs_of(const ChainOp& op, double first) {
+Attrs attrs_of(const FusionOp& op, double first) {
   Attrs attrs;
   double value = first;
-  for (const ChainNumber& number : op.numbers) {
+  for (const FusionNumber& number : op.numbers) {
     if (number.name) attrs.set(number.name, value);
     value += 1.5;
   }
@@ -106,13 +107,13 @@ Attrs attrs_of(const ChainOp& op, double first) {
 }
 
 // The op between two others, so that its operands are of all kinds.
-std::string steps_with(const ChainOp& op, const Attrs& attrs) {
+std::string steps_with(const FusionOp& op, const Attrs& attrs) {
   std::string text = fmt::format("neg(x0); neg(s0); {}(", op.name);
   const char* operands[] = {"s1", "x1", "x2"};
   for (size_t i = 0; i < op.operands; ++i) {
     text += fmt::format("{}{}", i > 0 ? ", " : "", operands[i]);
   }
-  for (const ChainNumber& number : op.numbers) {
+  for (const FusionNumber& number : op.numbers) {
     if (!number.name) break;
     text += fmt::format(", {}={}", number.name, attrs.number(number.name));
   }
@@ -120,19 +121,19 @@ std::string steps_with(const ChainOp& op, const Attrs& attrs) {
 }
 
 template <class T>
-void expect_as_alone(const ChainOp& op, double first, const Shape& shape) {
+void expect_as_alone(const FusionOp& op, double first, const Shape& shape) {
   SCOPED_TRACE(fmt::format("{} {} {}", op.name, first, shape_text(shape)));
   Attrs attrs = attrs_of(op, first);
   std::vector<Array<T>> inputs;
   for (unsigned i = 0; i < 3; ++i) inputs.push_back({shape, 10 + i});
   std::vector<Array<T>> used(inputs.begin(),
                              inputs.begin() + static_cast<long>(op.operands));
-  expect_close(run_chain(steps_with(op, attrs), inputs, shape, 4),
+  expect_close(run_fusion(steps_with(op, attrs), inputs, shape, 4),
                run_one(op.name, attrs, used, shape));
 }
 
-TEST(ChainKernelTest, EveryOpGivesWhatItGivesAlone) {
-  for (const ChainOp& op : chain_ops()) {
+TEST(FusionKernelTest, EveryOpGivesWhatItGivesAlone) {
+  for (const FusionOp& op : fusion_ops()) {
     bool is_power = std::string_view(op.name) == "pow_scalar";
     std::vector<double> numbers = {-1.0, 0.25, 0.75};
     if (is_power) numbers = {2.0, 3.0, 0.5, -0.5, -1.0};
@@ -144,7 +145,7 @@ TEST(ChainKernelTest, EveryOpGivesWhatItGivesAlone) {
 }
 
 template <class T>
-void expect_same_bits(const ChainOp& op) {
+void expect_same_bits(const FusionOp& op) {
   Attrs attrs = attrs_of(op, 0.5);
   std::vector<Array<T>> inputs;
   for (unsigned i = 0; i < 3; ++i) inputs.push_back({{1500}, 10 + i});
@@ -161,28 +162,28 @@ void expect_same_bits(const ChainOp& op) {
     alone.inputs.push_back(inputs[i].tensor());
   }
   cpu_kernels().prepare(alone)();
-  std::vector<T> chain = run_chain(steps_with(op, attrs), inputs, {1500}, 4);
-  EXPECT_EQ(std::memcmp(chain.data(), y.data.data(), 1500 * sizeof(T)), 0)
+  std::vector<T> fusion = run_fusion(steps_with(op, attrs), inputs, {1500}, 4);
+  EXPECT_EQ(std::memcmp(fusion.data(), y.data.data(), 1500 * sizeof(T)), 0)
       << op.name;
 }
 
 // Whether a node finds others to join is no business of its results.
-TEST(ChainKernelTest, OwnKernelsGiveTheSameBitsAlone) {
-  for (const ChainOp& op : chain_ops()) {
+TEST(FusionKernelTest, OwnKernelsGiveTheSameBitsAlone) {
+  for (const FusionOp& op : fusion_ops()) {
     expect_same_bits<float>(op);
     expect_same_bits<double>(op);
   }
 }
 
-TEST(ChainKernelTest, EveryNumberOfElements) {
+TEST(FusionKernelTest, EveryNumberOfElements) {
   for (int64_t count : {0, 1, 2, 15, 16, 17, 1023, 1024, 1025, 4097}) {
-    expect_as_alone<float>(*find_chain_op("silu"), 0, {count});
-    expect_as_alone<double>(*find_chain_op("addcmul"), 0.5, {count});
+    expect_as_alone<float>(*find_fusion_op("silu"), 0, {count});
+    expect_as_alone<double>(*find_fusion_op("addcmul"), 0.5, {count});
   }
 }
 
 // Views of all kinds beside a plain operand.
-TEST(ChainKernelTest, OperandsMayBeBroadcastAndStrided) {
+TEST(FusionKernelTest, OperandsMayBeBroadcastAndStrided) {
   using A = Array<double>;
   const Shape shape{3, 5, 70, 11};
   const std::vector<A> others = {
@@ -207,12 +208,12 @@ TEST(ChainKernelTest, OperandsMayBeBroadcastAndStrided) {
     std::vector<double> right =
         run_one<double>("mul", {}, {between, other}, shape);
     EXPECT_EQ(
-        run_chain<double>("add(x0, x1); mul(s0, x1)", {x, other}, shape, 1),
+        run_fusion<double>("add(x0, x1); mul(s0, x1)", {x, other}, shape, 1),
         right);
   }
 }
 
-TEST(ChainKernelTest, ManyValuesAtOnceFitTheirBlocks) {
+TEST(FusionKernelTest, ManyValuesAtOnceFitTheirBlocks) {
   std::string steps;
   for (int i = 0; i < 8; ++i)
     steps += fmt::format("add_scalar(x{}, value=1); ", i);
@@ -228,11 +229,11 @@ TEST(ChainKernelTest, ManyValuesAtOnceFitTheirBlocks) {
     inputs.push_back({shape, {2}, i});
     for (size_t k = 0; k < 3000; ++k) right[k] += inputs[i].data[2 * k];
   }
-  expect_close(run_chain(steps, inputs, shape, 23), right);
+  expect_close(run_fusion(steps, inputs, shape, 23), right);
 }
 
 // y0 lies where x0 lies and is known first, but x0 is read once more.
-TEST(ChainKernelTest, OutputsMayLieWhereInputsLie) {
+TEST(FusionKernelTest, OutputsMayLieWhereInputsLie) {
   for (int64_t count : {1, 1024, 5000}) {
     Array<double> x({count}, 1), b({count}, 2);
     std::vector<double> first, second;
@@ -240,7 +241,7 @@ TEST(ChainKernelTest, OutputsMayLieWhereInputsLie) {
       first.push_back(x.data[i] + b.data[i]);
       second.push_back((first.back() - x.data[i]) * b.data[i]);
     }
-    call("chain",
+    call("fusion",
          {{"steps", "add(x0, x1); sub(s0, x0); mul(s1, x1)"},
           {"outputs", Ints{0, 2}}},
          {x.tensor(), b.tensor()}, {x.tensor(), b.tensor()});
@@ -250,10 +251,10 @@ TEST(ChainKernelTest, OutputsMayLieWhereInputsLie) {
 }
 
 // Also where the places are crossed.
-TEST(ChainKernelTest, OutputsMayChangePlaces) {
+TEST(FusionKernelTest, OutputsMayChangePlaces) {
   Array<float> x({3000}, 1), b({3000}, 2);
   Array<float> x_before = x, b_before = b;
-  call("chain",
+  call("fusion",
        {{"steps", "neg(x0); neg(x1); neg(s0); neg(s1)"},
         {"outputs", Ints{2, 3}}},
        {x.tensor(), b.tensor()}, {b.tensor(), x.tensor()});
@@ -261,14 +262,14 @@ TEST(ChainKernelTest, OutputsMayChangePlaces) {
   EXPECT_EQ(x.data, b_before.data);
 }
 
-TEST(ChainKernelTest, ThreadsChangeNoBit) {
+TEST(FusionKernelTest, ThreadsChangeNoBit) {
   const Shape shape{3, 50001};
   std::vector<Array<float>> inputs{{shape, 1}, {{50001}, 2}};
   const char* steps = "add(x0, x1); tanh(s0); mul(s1, x0); gelu(s2)";
   set_call_threads(1);
-  std::vector<float> one = run_chain(steps, inputs, shape, 3);
+  std::vector<float> one = run_fusion(steps, inputs, shape, 3);
   set_call_threads(2);
-  EXPECT_EQ(run_chain(steps, inputs, shape, 3), one);
+  EXPECT_EQ(run_fusion(steps, inputs, shape, 3), one);
   set_call_threads(1);
 }
 

@@ -1,4 +1,4 @@
-#include "braid/passes/rewrite/pool_first.h"
+#include "braid/passes/rewrite/sink_relu.h"
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ const std::string kPooled = R"(
   output "y" %4
 )";
 
-TEST(PoolFirst, ReluComesAfterThePooling) {
-  Graph graph = pool_first(graph_of(kPooled));
+TEST(SinkRelu, ReluComesAfterThePooling) {
+  Graph graph = sink_relu(graph_of(kPooled));
   verify(graph);
   EXPECT_EQ(op_names(graph), (Names{"max_pool2d", "relu", "mul_scalar"}));
   const Node& relu = node_of(graph, "relu");
@@ -28,23 +28,23 @@ TEST(PoolFirst, ReluComesAfterThePooling) {
   EXPECT_EQ(relu.path, "pool");
 }
 
-TEST(PoolFirst, TheAttributesOfThePoolingStay) {
+TEST(SinkRelu, TheAttributesOfThePoolingStay) {
   Graph before = graph_of(kPooled);
-  Graph after = pool_first(before);
+  Graph after = sink_relu(before);
   EXPECT_EQ(node_of(after, "max_pool2d").attrs,
             node_of(before, "max_pool2d").attrs);
 }
 
-TEST(PoolFirst, WhatAnotherReadsStays) {
-  Graph outputs = pool_first(graph_of(kPooled + "  output \"z\" %1\n"));
+TEST(SinkRelu, WhatAnotherReadsStays) {
+  Graph outputs = sink_relu(graph_of(kPooled + "  output \"z\" %1\n"));
   EXPECT_EQ(op_names(outputs), (Names{"relu", "max_pool2d", "mul_scalar"}));
   Graph read =
-      pool_first(graph_of(kPooled + "  %5: f32[2, 3, 8, 8] = neg(%1)\n"));
+      sink_relu(graph_of(kPooled + "  %5: f32[2, 3, 8, 8] = neg(%1)\n"));
   EXPECT_EQ(op_names(read)[0], "relu");
 }
 
-TEST(PoolFirst, PlacesThatSomebodyReadsStay) {
-  Graph graph = pool_first(graph_of(kPooled + "  output \"places\" %3\n"));
+TEST(SinkRelu, PlacesThatSomebodyReadsStay) {
+  Graph graph = sink_relu(graph_of(kPooled + "  output \"places\" %3\n"));
   EXPECT_EQ(op_names(graph)[0], "relu");
 }
 

@@ -1,4 +1,4 @@
-#include "braid/passes/rewrite/pool_first.h"
+#include "braid/passes/rewrite/sink_relu.h"
 
 #include <map>
 #include <set>
@@ -8,9 +8,9 @@
 namespace braid::passes {
 namespace {
 
-class PoolFirst {
+class SinkRelu {
  public:
-  explicit PoolFirst(const Graph& graph)
+  explicit SinkRelu(const Graph& graph)
       : graph_(graph), copy_(graph), users_(graph) {
     for (const Output& output : graph.outputs()) results_.insert(output.value);
   }
@@ -64,6 +64,6 @@ class PoolFirst {
 
 }  // namespace
 
-Graph pool_first(const Graph& forward) { return PoolFirst(forward).run(); }
+Graph sink_relu(const Graph& forward) { return SinkRelu(forward).run(); }
 
 }  // namespace braid::passes

@@ -1,5 +1,5 @@
-// What may be in a chain, and how a chain is written and read.
-#include "braid/ops/core/chain.h"
+// What may be in a fusion, and how a fusion is written and read.
+#include "braid/ops/core/fusion.h"
 
 #include <gtest/gtest.h>
 
@@ -19,99 +19,100 @@ Node node_with(const std::string& op, const Attrs& attrs) {
   return node;
 }
 
-bool may_chain(const std::string& op, const Attrs& attrs = {}) {
-  return chain_step(node_with(op, attrs)).op != nullptr;
+bool may_fuse(const std::string& op, const Attrs& attrs = {}) {
+  return fusion_step(node_with(op, attrs)).op != nullptr;
 }
 
 Attrs coded(const std::string& steps, const Ints& outputs) {
   return {{"steps", steps}, {"outputs", outputs}};
 }
 
-// The problem of a chain of two inputs.
+// The problem of a fusion of two inputs.
 std::string problem(const std::string& steps, const Ints& outputs = {0}) {
-  return problem_of("chain", {f32({2, 3}), f32({3})}, coded(steps, outputs));
+  return problem_of("fusion", {f32({2, 3}), f32({3})}, coded(steps, outputs));
 }
 
-TEST(ChainOpsTest, EveryOneIsAnOpWithAsManyInputs) {
-  for (const ChainOp& row : chain_ops()) {
+TEST(FusionOpsTest, EveryOneIsAnOpWithAsManyInputs) {
+  for (const FusionOp& row : fusion_ops()) {
     const Op& op = table().at(row.name);
     EXPECT_EQ(op.max_inputs, row.operands) << row.name;
     EXPECT_FALSE(op.random || op.view || op.writes_slot) << row.name;
-    EXPECT_EQ(find_chain_op(row.name), &row);
+    EXPECT_EQ(find_fusion_op(row.name), &row);
   }
-  EXPECT_EQ(find_chain_op("dropout"), nullptr);
+  EXPECT_EQ(find_fusion_op("dropout"), nullptr);
 }
 
-TEST(ChainOpsTest, AttributesDecide) {
-  EXPECT_TRUE(may_chain("add"));
-  EXPECT_FALSE(may_chain("matmul"));
+TEST(FusionOpsTest, AttributesDecide) {
+  EXPECT_TRUE(may_fuse("add"));
+  EXPECT_FALSE(may_fuse("matmul"));
   for (double power : {2.0, 3.0, 0.5, -0.5, -1.0}) {
-    EXPECT_TRUE(may_chain("pow_scalar", {{"value", power}})) << power;
+    EXPECT_TRUE(may_fuse("pow_scalar", {{"value", power}})) << power;
   }
-  EXPECT_FALSE(may_chain("pow_scalar", {{"value", 1.5}}));
-  EXPECT_TRUE(may_chain("pow_scalar", {{"value", int64_t{2}}}));
-  EXPECT_FALSE(may_chain("gelu"));
-  EXPECT_FALSE(may_chain("gelu", {{"tanh", false}}));
-  EXPECT_TRUE(may_chain("gelu", {{"tanh", true}}));
-  EXPECT_FALSE(may_chain("add_scalar"));
-  EXPECT_FALSE(may_chain("add_scalar", {{"value", true}}));
+  EXPECT_FALSE(may_fuse("pow_scalar", {{"value", 1.5}}));
+  EXPECT_TRUE(may_fuse("pow_scalar", {{"value", int64_t{2}}}));
+  EXPECT_FALSE(may_fuse("gelu"));
+  EXPECT_FALSE(may_fuse("gelu", {{"tanh", false}}));
+  EXPECT_TRUE(may_fuse("gelu", {{"tanh", true}}));
+  EXPECT_FALSE(may_fuse("add_scalar"));
+  EXPECT_FALSE(may_fuse("add_scalar", {{"value", true}}));
 }
 
-TEST(ChainOpsTest, MissingLimitsAreInfinite) {
-  ChainStep step = chain_step(node_with("clamp", {{"max", 6.0}}));
+TEST(FusionOpsTest, MissingLimitsAreInfinite) {
+  FusionStep step = fusion_step(node_with("clamp", {{"max", 6.0}}));
   ASSERT_NE(step.op, nullptr);
-  EXPECT_EQ(step.numbers, (ChainOp::Numbers{-INFINITY, 6.0}));
-  EXPECT_FALSE(may_chain("clamp", {{"min", NAN}}));
+  EXPECT_EQ(step.numbers, (FusionOp::Numbers{-INFINITY, 6.0}));
+  EXPECT_FALSE(may_fuse("clamp", {{"min", NAN}}));
 }
 
-TEST(ChainTextTest, ReadsWhatItWrites) {
-  Chain chain;
-  chain.steps.push_back({find_chain_op("add"), {{false, 0}, {false, 1}}});
-  chain.steps.push_back({find_chain_op("mul_scalar"), {{true, 0}}, {0.1}});
-  chain.steps.push_back(
-      {find_chain_op("clamp"), {{true, 1}}, {-INFINITY, 1e-300}});
-  chain.outputs = {0, 2};
-  Attrs attrs = chain_attrs(chain);
+TEST(FusionTextTest, ReadsWhatItWrites) {
+  Fusion fusion;
+  fusion.steps.push_back({find_fusion_op("add"), {{false, 0}, {false, 1}}});
+  fusion.steps.push_back({find_fusion_op("mul_scalar"), {{true, 0}}, {0.1}});
+  fusion.steps.push_back(
+      {find_fusion_op("clamp"), {{true, 1}}, {-INFINITY, 1e-300}});
+  fusion.outputs = {0, 2};
+  Attrs attrs = fusion_attrs(fusion);
   EXPECT_EQ(attrs.text("steps"),
             "add(x0, x1); mul_scalar(s0, value=0.1); "
             "clamp(s1, min=-inf, max=1e-300)");
-  Chain again = read_chain(attrs, 2);
-  EXPECT_EQ(chain_attrs(again), attrs);
-  EXPECT_EQ(again.steps[2].operands, chain.steps[2].operands);
-  EXPECT_EQ(again.steps[2].numbers, chain.steps[2].numbers);
+  Fusion again = read_fusion(attrs, 2);
+  EXPECT_EQ(fusion_attrs(again), attrs);
+  EXPECT_EQ(again.steps[2].operands, fusion.steps[2].operands);
+  EXPECT_EQ(again.steps[2].numbers, fusion.steps[2].numbers);
 }
 
-TEST(ChainTextTest, SurvivesGraphText) {
-  Graph graph = one_node("chain", {f32({2, 3}), f32({3})},
+TEST(FusionTextTest, SurvivesGraphText) {
+  Graph graph = one_node("fusion", {f32({2, 3}), f32({3})},
                          coded("sub(x1, x0); tanh(s0)", {1}));
   std::string text = print_graph(graph);
   EXPECT_EQ(print_graph(parse_graph(text, table())), text);
 }
 
-TEST(ChainShapeTest, OutputsHaveTheShapeOfAllInputs) {
-  EXPECT_EQ(outputs_of("chain", {f64({4, 1}), f64({3}), f64({})},
+TEST(FusionShapeTest, OutputsHaveTheShapeOfAllInputs) {
+  EXPECT_EQ(outputs_of("fusion", {f64({4, 1}), f64({3}), f64({})},
                        coded("add(x0, x1); mul(s0, x2)", {0, 1})),
             "f64[4, 3] f64[4, 3]");
 }
 
-TEST(ChainShapeTest, InputsAreFloatsOfOneType) {
+TEST(FusionShapeTest, InputsAreFloatsOfOneType) {
   Attrs attrs = coded("add(x0, x1)", {0});
-  EXPECT_EQ(problem_of("chain", {f32({3}), f64({3})}, attrs),
-            "[chain] expected inputs that are all f32 or all f64, got f64 "
+  EXPECT_EQ(problem_of("fusion", {f32({3}), f64({3})}, attrs),
+            "[fusion] expected inputs that are all f32 or all f64, got f64 "
             "(input 1)");
-  EXPECT_NE(problem_of("chain", {i64({3}), i64({3})}, attrs), "");
-  EXPECT_NE(problem_of("chain", {f32({3}), f32({2})}, attrs), "");
-  EXPECT_EQ(problem_of("chain", {f32({3}), std::nullopt}, attrs),
-            "[chain] input 1 is missing");
+  EXPECT_NE(problem_of("fusion", {i64({3}), i64({3})}, attrs), "");
+  EXPECT_NE(problem_of("fusion", {f32({3}), f32({2})}, attrs), "");
+  EXPECT_EQ(problem_of("fusion", {f32({3}), std::nullopt}, attrs),
+            "[fusion] input 1 is missing");
 }
 
-TEST(ChainShapeTest, BadCodeIsAnError) {
+TEST(FusionShapeTest, BadCodeIsAnError) {
   EXPECT_EQ(problem("add(x0, x1)"), "");
-  EXPECT_EQ(problem("ad(x0, x1)"),
-            "[chain] cannot read step 0 \"ad(x0, x1)\": no such op may be in a "
-            "chain");
+  EXPECT_EQ(
+      problem("ad(x0, x1)"),
+      "[fusion] cannot read step 0 \"ad(x0, x1)\": no such op may be in a "
+      "fusion");
   EXPECT_EQ(problem("relu(x0); add(s0, s1)"),
-            "[chain] cannot read step 1 \"add(s0, s1)\": expected an input or "
+            "[fusion] cannot read step 1 \"add(s0, s1)\": expected an input or "
             "an earlier step, as x0 or s0");
   for (const char* steps : {"",
                             ";",
@@ -139,26 +140,26 @@ TEST(ChainShapeTest, BadCodeIsAnError) {
                             "pow_scalar(x0, value=7)",
                             "clamp(x0, min=nan, max=1)",
                             "matmul(x0, x1)"}) {
-    EXPECT_TRUE(problem(steps).starts_with("[chain] ")) << steps;
+    EXPECT_TRUE(problem(steps).starts_with("[fusion] ")) << steps;
   }
 }
 
-TEST(ChainShapeTest, BadOutputsAreAnError) {
+TEST(FusionShapeTest, BadOutputsAreAnError) {
   const char* steps = "neg(x0); neg(s0); neg(s1); neg(s2); neg(s3)";
   EXPECT_EQ(problem(steps, {0, 4}), "");
   for (const Ints& outputs : std::vector<Ints>{
            {}, {-1}, {5}, {1, 1}, {1, 0}, {0, 1, 2, 3, 4}, {INT64_MIN}}) {
     EXPECT_NE(problem(steps, outputs), "") << shape_text(outputs);
   }
-  EXPECT_NE(problem_of("chain", {f32({2})}, {{"steps", "neg(x0)"}}), "");
-  EXPECT_NE(problem_of("chain", {f32({2})}, {{"outputs", Ints{0}}}), "");
+  EXPECT_NE(problem_of("fusion", {f32({2})}, {{"steps", "neg(x0)"}}), "");
+  EXPECT_NE(problem_of("fusion", {f32({2})}, {{"outputs", Ints{0}}}), "");
 }
 
-TEST(ChainShapeTest, HasAtMostSoManySteps) {
+TEST(FusionShapeTest, HasAtMostSoManySteps) {
   std::string steps = "neg(x0)";
-  for (size_t i = 1; i < kMaxChainSteps; ++i) steps += "; neg(x1)";
+  for (size_t i = 1; i < kMaxFusionSteps; ++i) steps += "; neg(x1)";
   EXPECT_EQ(problem(steps), "");
-  EXPECT_EQ(problem(steps + "; neg(x1)"), "[chain] more than 24 steps");
+  EXPECT_EQ(problem(steps + "; neg(x1)"), "[fusion] more than 24 steps");
 }
 
 // Text in which some characters were replaced, lost or doubled.
@@ -176,7 +177,7 @@ std::string damaged(std::string text, std::mt19937& random) {
   return text;
 }
 
-TEST(ChainShapeTest, DamagedCodeIsReadRightOrAnError) {
+TEST(FusionShapeTest, DamagedCodeIsReadRightOrAnError) {
   std::mt19937 random(1);
   int taken = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -185,8 +186,8 @@ TEST(ChainShapeTest, DamagedCodeIsReadRightOrAnError) {
         "clamp(s1, min=-inf, max=6); lerp(s0, s1, s2)",
         random);
     try {
-      Attrs attrs = chain_attrs(read_chain(coded(steps, {0}), 2));
-      EXPECT_EQ(chain_attrs(read_chain(attrs, 2)), attrs) << steps;
+      Attrs attrs = fusion_attrs(read_fusion(coded(steps, {0}), 2));
+      EXPECT_EQ(fusion_attrs(read_fusion(attrs, 2)), attrs) << steps;
       ++taken;
     } catch (const std::invalid_argument&) {
     }
@@ -195,8 +196,8 @@ TEST(ChainShapeTest, DamagedCodeIsReadRightOrAnError) {
   EXPECT_LT(taken, 19000);
 }
 
-TEST(ChainCostTest, StepsAreCountedAndBytesOnce) {
-  Graph graph = one_node("chain", {f32({4, 5}), f32({5})},
+TEST(FusionCostTest, StepsAreCountedAndBytesOnce) {
+  Graph graph = one_node("fusion", {f32({4, 5}), f32({5})},
                          coded("add(x0, x1); relu(s0); mul(s1, x0)", {2}));
   Cost cost = table().cost(graph, graph.node(0));
   EXPECT_EQ(cost.flops, 3 * 20);
