@@ -54,9 +54,8 @@ class Trainer {
   // Loss of the last step, per member.
   std::vector<double> losses() const { return programs_->executor(0).losses(); }
 
-  // Sets a hyper-parameter of a member: "lr", or "dropout" for all its
-  // dropout layers, "label_smoothing" for all its losses. Unknown names are
-  // errors. With schedules, "lr" is the base that they start from.
+  // See train::set_hyper. With schedules, "lr" is the base that they start
+  // from.
   void set_hyper(int64_t member, const std::string& name, double value);
 
   const Graph& graph() const { return program().graph; }

@@ -202,7 +202,8 @@ void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds) {
 }
 
 void Array::activate(const std::vector<bool>& steps) {
-  if (capacity() == 0 || steps == active_) return;
+  bool has_mask = capacity() > 0 && !options_.form.together;
+  if (!has_mask || steps == active_) return;
   std::vector<double> mask(steps.begin(), steps.end());
   state().write(state().find(passes::kActiveSlot),
                 std::as_bytes(std::span(mask)));

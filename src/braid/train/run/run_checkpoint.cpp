@@ -12,6 +12,7 @@
 namespace braid::train {
 namespace {
 
+constexpr const char* kModelFile = "model";
 constexpr const char* kStateFile = "state";
 
 // What a job alone keeps besides its networks. In an array rates have slots
@@ -33,25 +34,32 @@ std::string type_text(const io::TensorBytes& tensor) {
                      shape_text(tensor.shape));
 }
 
+io::Bytes bytes_of(const io::SafetensorsFile& file, const std::string& name,
+                   DType dtype, const Shape& shape,
+                   const io::CheckpointDir& checkpoint) {
+  const io::TensorBytes* tensor = file.find(name);
+  if (!tensor || tensor->dtype != dtype || tensor->shape != shape) {
+    fail_world(
+        "[resume] '{}' is of another job: expected {}{} for '{}', got {}\n"
+        "HINT: the model and the optimizer must be those of the checkpoint",
+        checkpoint.path.string(), dtype_name(dtype), shape_text(shape), name,
+        tensor ? type_text(*tensor) : "none");
+  }
+  return tensor->bytes;
+}
+
 void restore_slot(const io::SafetensorsFile& file, const std::string& name,
                   runtime::State& state, SlotId id, int64_t place,
                   const io::CheckpointDir& checkpoint) {
   const Slot& slot = state.slots()[static_cast<size_t>(id)];
-  const io::TensorBytes* tensor = file.find(name);
-  if (!tensor || tensor->dtype != slot.dtype || tensor->shape != slot.shape) {
-    fail_world(
-        "[resume] '{}' is of another job: expected {}{} for '{}', got {}\n"
-        "HINT: the model and the optimizer must be those of the checkpoint",
-        checkpoint.path.string(), dtype_name(slot.dtype),
-        shape_text(slot.shape), name, tensor ? type_text(*tensor) : "none");
-  }
-  state.write_member(id, place, tensor->bytes);
+  state.write_member(id, place,
+                     bytes_of(file, name, slot.dtype, slot.shape, checkpoint));
 }
 
 }  // namespace
 
 std::string model_file_name(const JobNetwork& network) {
-  return network.name.empty() ? "model" : network.name;
+  return network.name.empty() ? kModelFile : network.name;
 }
 
 std::vector<std::string> checkpoint_file_names(
@@ -110,6 +118,35 @@ void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
     }
     file.check();
   }
+}
+
+std::vector<io::OwnedCheckpointFile> whole_files(const runtime::State& state) {
+  TensorList model, rest;
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    const Slot& slot = state.slots()[i];
+    if (!is_saved(slot)) continue;
+    (is_of_model(slot) ? model : rest)
+        .add_slot(slot, slot.stored_shape(),
+                  state.read(static_cast<SlotId>(i)));
+  }
+  std::vector<io::OwnedCheckpointFile> files;
+  files.push_back({kModelFile, std::move(model)});
+  files.push_back({kStateFile, std::move(rest)});
+  return files;
+}
+
+void restore_whole(const io::CheckpointDir& checkpoint, runtime::State& state) {
+  io::SafetensorsFile model = checkpoint.open(kModelFile);
+  io::SafetensorsFile rest = checkpoint.open(kStateFile);
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    const Slot& slot = state.slots()[i];
+    if (!is_saved(slot)) continue;
+    state.write(static_cast<SlotId>(i),
+                bytes_of(is_of_model(slot) ? model : rest, slot.name,
+                         slot.dtype, slot.stored_shape(), checkpoint));
+  }
+  model.check();
+  rest.check();
 }
 
 io::NewestCheckpoint newest_checkpoint(const std::filesystem::path& root) {
