@@ -92,7 +92,12 @@ void print_start(const StepJob& job, train::Run& run) {
         bytes_text(run.programs().program(0).peak_bytes()),
         limit ? fmt::format(" of {}", bytes_text(*limit)) : "",
         device_text(first.device()));
-  if (!job.shared_words.empty()) print("note  {}\n", job.shared_words);
+  for (const auto& member : job.members) {
+    std::string shared = member->model().shared_words();
+    if (shared.empty()) continue;
+    print("note  {}\n", shared);
+    break;
+  }
   if (run.steps_done() > 0) print("going on after step {}\n", run.steps_done());
   std::fflush(stdout);
 }

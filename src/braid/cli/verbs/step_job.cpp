@@ -23,12 +23,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct StepMember {
-  int64_t seed = 0;
-  std::shared_ptr<const train::InitFile> init = {};  // null: by the seed
-  // Set after initialising, in order; later ones count.
-  std::vector<std::pair<std::string, double>> values = {};
-};
+// Of a member's slots, see train::GivenModel.
+using Values = std::vector<std::pair<std::string, double>>;
 
 std::optional<int64_t> read_limit(const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -139,14 +135,13 @@ void share_with_array(passes::Optimizer& optimizer, const std::string& name,
 
 // A member that scales its loss while not all do skips its steps, and its
 // scale may be the usual one.
-void complete_scaling(StepMember& member) {
+void complete_scaling(Values& values) {
   auto scales = [](const auto& v) {
     return passes::is_loss_scale_option(v.first);
   };
-  if (std::ranges::none_of(member.values, scales)) return;
-  member.values.insert(
-      member.values.begin(),
-      {{"loss_scale", passes::kUsualLossScale}, {"skip_nonfinite", 1}});
+  if (std::ranges::none_of(values, scales)) return;
+  values.insert(values.begin(), {{"loss_scale", passes::kUsualLossScale},
+                                 {"skip_nonfinite", 1}});
 }
 
 // A member may only turn on what the others do not notice.
@@ -170,72 +165,61 @@ void add_groups(const StepOptions& o, const KnownValues& known,
   }
 }
 
-// What is trained, and how it begins.
-void prepare_parameters(const StepOptions& o, Graph& forward) {
-  for (const std::string& text : o.init_weights) {
-    InitSetting setting = parse_init_setting(text);
-    passes::initialise(forward, setting.pattern, setting.init);
-  }
-  passes::freeze(forward, o.job.freeze);
-}
-
-// One per member, or none when nobody asks for any.
-std::vector<passes::Schedule> read_schedules(
+// One per member when anybody asks for one.
+std::vector<std::optional<passes::Schedule>> read_schedules(
     const StepOptions& o, const std::vector<MemberEntry>& entries) {
   auto has_own = [](const MemberEntry& e) { return e.schedule.has_value(); };
-  if (o.job.schedule.empty() && std::ranges::none_of(entries, has_own))
-    return {};
+  std::vector<std::optional<passes::Schedule>> schedules(entries.size());
   passes::Schedule shared;
-  if (!o.job.schedule.empty()) shared = passes::parse_schedule(o.job.schedule);
-  std::vector<passes::Schedule> schedules;
-  for (const MemberEntry& entry : entries) {
-    schedules.push_back(entry.schedule.value_or(shared));
+  if (!o.job.schedule.empty()) {
+    shared = passes::parse_schedule(o.job.schedule);
+  } else if (std::ranges::none_of(entries, has_own)) {
+    return schedules;
+  }
+  for (size_t k = 0; k < entries.size(); ++k) {
+    schedules[k] = entries[k].schedule.value_or(shared);
   }
   return schedules;
 }
 
 // Reads --set and the members' settings; completes `optimizer`.
-std::vector<StepMember> read_values(const StepOptions& o, const Graph& forward,
-                                    const std::vector<MemberEntry>& entries,
-                                    passes::Optimizer& optimizer) {
+std::vector<Values> read_values(const StepOptions& o, const Graph& forward,
+                                const std::vector<MemberEntry>& entries,
+                                passes::Optimizer& optimizer) {
   KnownValues known(optimizer, forward);
-  StepMember base;
+  Values base;
   for (const std::string& text : o.set) {
     Setting setting = parse_setting(text);
     double value = known.read(setting);
     if (known.is_of_optimizer(setting.name)) {
       passes::set_option(optimizer, setting.name, value);
     } else {
-      base.values.emplace_back(setting.name, value);
+      base.emplace_back(setting.name, value);
     }
   }
   add_groups(o, known, optimizer);
   bool all_scale = optimizer.scales_loss;
-  std::vector<StepMember> members;
+  std::vector<Values> members;
   for (const MemberEntry& entry : entries) {
-    StepMember& member = members.emplace_back(base);
-    member.seed = entry.seed;
+    Values& values = members.emplace_back(base);
     for (const Setting& setting : entry.settings) {
       double value = known.read(setting, member_keys());
       check_switch(known, setting);
       share_with_array(optimizer, setting.name, value);
-      member.values.emplace_back(setting.name, value);
+      values.emplace_back(setting.name, value);
     }
-    if (!all_scale) complete_scaling(member);
+    if (!all_scale) complete_scaling(values);
   }
   return members;
 }
 
-// Seed 0 begins with the weights of an exported model, as they are.
-bool draws_weights(const StepMember& member) { return member.seed != 0; }
-
-bool skips_steps(const StepMember& member, const passes::Optimizer& optimizer) {
+bool skips_steps(const Values& values, const passes::Optimizer& optimizer) {
   auto usual = optimizer.hyper.find("skip_nonfinite");
-  double value = usual == optimizer.hyper.end() ? 0 : usual->second;
-  for (const auto& [name, own] : member.values) {
-    if (name == "skip_nonfinite") value = own;
+  double skips = usual == optimizer.hyper.end() ? 0 : usual->second;
+  for (const auto& [name, own] : values) {
+    if (name == "skip_nonfinite") skips = own;
   }
-  return value != 0;
+  return skips != 0;
 }
 
 std::string hex(uint64_t number) { return fmt::format("{:016x}", number); }
@@ -256,33 +240,24 @@ std::string optimizer_text(const passes::Optimizer& optimizer) {
   return text;
 }
 
-Json member_json(const StepMember& member) {
-  std::string values;
-  for (const auto& [name, value] : member.values) {
-    values += fmt::format("{}{}={}", values.empty() ? "" : " ", name, value);
-  }
-  return {{"seed", member.seed},
-          {"init", member.init ? hex(member.init->fingerprint()) : "seed"},
-          {"values", values}};
-}
-
 // Makes the jobs of the members; all of them have one model and one optimizer,
 // and what is their own is written when they begin.
 class JobMaker {
  public:
   JobMaker(const runtime::Machine& machine, const StepOptions& options)
-      : machine_(machine), o_(options), device_(parse_device(o_.job.device)) {
+      : machine_(machine), o_(options) {
+    parse_device(o_.job.device);  // before anything is opened
     optimizer_ = passes::make_optimizer(o_.job.optimizer.kind);
     entries_ = read_entries(o_);
     inputs_ = open_inputs(entries_, o_, files_);
     load_model();
-    members_ = read_values(o_, model_->graph, entries_, optimizer_);
-    for (size_t k = 0; k < members_.size(); ++k) {
-      members_[k].init = files_.init(entries_[k].init);
-      if (members_[k].init) members_[k].init->check(model_->graph.slots());
+    values_ = read_values(o_, model_->graph, entries_, optimizer_);
+    for (const MemberEntry& entry : entries_) {
+      auto init = files_.init(entry.init);
+      if (init) init->check(model_->graph.slots());
     }
     schedules_ = read_schedules(o_, entries_);
-    threads_ = train::thread_count(o_.job.threads, "braid step");
+    train::thread_count(o_.job.threads, "braid step");
   }
 
   StepJob make(std::optional<int64_t> limit_bytes) {
@@ -290,27 +265,28 @@ class JobMaker {
                 .is_array = !o_.members.empty(),
                 .plan = {},
                 .skips = {},
-                .shared_words = shared_words(),
                 .arguments = {}};
     const Graph& forward = model_->graph;
     if (!o_.plan.empty()) {
       job.plan = read_plan(o_.plan, compile::segment_names(forward));
     }
-    job.arguments = arguments();
     auto graph = std::make_shared<const Graph>(forward);
     std::vector<data::DatasetPtr> data;
     for (const InputFile& file : inputs_) {
       data.push_back(given_batch(forward, file, o_.job.accumulate));
     }
-    for (size_t k = 0; k < members_.size(); ++k) {
-      train::JobConfig config = config_of(members_[k]);
-      config.memory_limit = limit_bytes;
+    for (size_t k = 0; k < entries_.size(); ++k) {
       job.members.push_back(std::make_unique<train::Job>(
-          machine_, std::move(config),
+          machine_, config_of(entries_[k], limit_bytes),
           train::JobHooks{.train = data[data.size() == 1 ? 0 : k],
-                          .given = given(k, graph)}));
-      job.skips.push_back(skips_steps(members_[k], optimizer_));
+                          .given = {{.forward = graph,
+                                     .contents = model_->contents,
+                                     .optimizer = optimizer_,
+                                     .schedule = schedules_[k],
+                                     .values = values_[k]}}}));
+      job.skips.push_back(skips_steps(values_[k], optimizer_));
     }
+    job.arguments = arguments(job.first());
     return job;
   }
 
@@ -329,53 +305,46 @@ class JobMaker {
     bool draws = std::ranges::any_of(
         entries_, [](const MemberEntry& entry) { return entry.seed != 0; });
     if (model_->contents && draws) model_->contents->draw(forward);
-    prepare_parameters(o_, forward);
+    for (const std::string& text : o_.init_weights) {
+      InitSetting setting = parse_init_setting(text);
+      passes::initialise(forward, setting.pattern, setting.init);
+      rules_.push_back({setting.pattern, text});
+    }
+    passes::freeze(forward, o_.job.freeze);
   }
 
   // A row of the data is a micro-batch, and the batch is all there is.
-  train::JobConfig config_of(const StepMember& member) const {
+  train::JobConfig config_of(const MemberEntry& member,
+                             std::optional<int64_t> limit_bytes) const {
     train::JobConfig config = o_.job;
     config.data = {.source = train::kCustom, .shuffle = false, .order_seed = 0};
     config.batch_size = config.accumulate;
+    config.init = {.file = member.init, .rules = rules_};
     config.seed = member.seed;
+    config.memory_limit = limit_bytes;
     config.on_nan = "keep";
     return config;
   }
 
-  train::GivenModel given(size_t k,
-                          const std::shared_ptr<const Graph>& graph) const {
-    train::FirstWeights how{.draws = draws_weights(members_[k])};
-    for (const std::string& text : o_.init_weights) {
-      how.initialised.push_back(parse_init_setting(text).pattern);
+  Json member_json(size_t k) {
+    std::string values;
+    for (const auto& [name, value] : values_[k]) {
+      values += fmt::format("{}{}={}", values.empty() ? "" : " ", name, value);
     }
-    train::GivenModel model{.forward = graph, .optimizer = optimizer_};
-    if (!schedules_.empty()) model.schedule = schedules_[k];
-    model.load = [contents = model_->contents, member = members_[k], how](
-                     runtime::State& state, int64_t place) {
-      if (contents) contents->apply(state, place, how);
-      if (member.init) member.init->apply(state, place);
-      for (const auto& [name, value] : member.values) {
-        train::set_hyper(state, place, name, value);
-      }
-    };
-    return model;
+    auto init = files_.init(entries_[k].init);
+    Json member = {{"seed", entries_[k].seed},
+                   {"init", init ? hex(init->fingerprint()) : "seed"},
+                   {"values", values}};
+    if (schedules_[k]) {
+      member["schedule"] = passes::schedule_text(*schedules_[k]);
+    }
+    return member;
   }
 
-  std::string shared_words() const {
-    bool expects = std::ranges::any_of(members_, [](const StepMember& member) {
-      return draws_weights(member) && !member.init;
-    });
-    if (!expects || !model_->contents || !o_.init_weights.empty()) return "";
-    return model_->contents->shared_words();
-  }
-
-  Json arguments() const {
+  Json arguments(const train::Job& first) {
     Json members = Json::array();
-    for (const StepMember& member : members_) {
-      members.push_back(member_json(member));
-    }
-    for (size_t k = 0; k < schedules_.size(); ++k) {
-      members[k]["schedule"] = passes::schedule_text(schedules_[k]);
+    for (size_t k = 0; k < entries_.size(); ++k) {
+      members.push_back(member_json(k));
     }
     const auto& contents = model_->contents;
     int64_t parts = o_.job.accumulate;
@@ -386,23 +355,22 @@ class JobMaker {
             {"optimizer", optimizer_text(optimizer_)},
             {"accumulate", parts},
             {"precision", dtype_name(*find_dtype(o_.job.precision))},
-            {"threads", threads_},
-            {"device", device_text(device_)},
+            {"threads", first.threads()},
+            {"device", device_text(first.device())},
             {"array", !o_.members.empty()},
             {"members", members}};
   }
 
   const runtime::Machine& machine_;
   const StepOptions& o_;
-  DeviceId device_;
   passes::Optimizer optimizer_;
   std::vector<MemberEntry> entries_;
   FileCache files_;
   std::vector<InputFile> inputs_;
   std::optional<train::LoadedModel> model_;
-  std::vector<StepMember> members_;
-  std::vector<passes::Schedule> schedules_;
-  int threads_ = 0;
+  config::Options rules_;       // of first weights
+  std::vector<Values> values_;  // by member
+  std::vector<std::optional<passes::Schedule>> schedules_;
 };
 
 }  // namespace

@@ -20,9 +20,6 @@ struct StepJob {
   plan::Plan plan;  // empty: one that fits the limit
   // Whether a member leaves out steps that are not finite.
   std::vector<bool> skips;
-  // What the members' seeds do not change about their first weights; empty:
-  // there is nothing to say.
-  std::string shared_words;
   // What the results depend on. Steps, checkpoints, limit and plan are left
   // out: they may change when a run goes on.
   nlohmann::json arguments;

@@ -21,15 +21,16 @@ namespace braid::train {
 // of ops/build/functions.h. Called for every graph of the job, each time anew.
 using LossFunction = std::function<Var(Var output, Var target)>;
 
-// A model that is given as it is, with how it learns and begins. A row of its
-// job's data is all that one micro-batch takes.
+// A model that is given as it is, with how it learns; `init` of the config
+// tells where it begins. A row of its job's data is all that one micro-batch
+// takes.
 struct GivenModel {
   std::shared_ptr<const Graph> forward = {};  // of one row, with its loss
+  std::shared_ptr<const FirstContents> contents = {};  // of a .pt2 file
   passes::Optimizer optimizer = {};
   std::optional<passes::Schedule> schedule = {};  // none: constant rates
-  // Writes what the slots of a member hold first, where initialisers do not
-  // tell.
-  std::function<void(runtime::State& state, int64_t place)> load = {};
+  // Set last, in order, see set_hyper(); later ones count.
+  std::vector<std::pair<std::string, double>> values = {};
 };
 
 struct JobHooks {

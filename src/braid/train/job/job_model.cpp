@@ -112,10 +112,10 @@ JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
       given_(hooks.given) {
   if (given_) {
     networks_.push_back({.name = "",
-                         .config = {},
+                         .config = {.init = config.init},
                          .optimizer = given_->optimizer,
                          .schedule = given_->schedule,
-                         .contents = {}});
+                         .contents = given_->contents});
     phases_.push_back({});
     return;
   }
@@ -366,7 +366,6 @@ void JobModel::initialise(runtime::State& state) const {
 }
 
 void JobModel::load_files(runtime::State& state, int64_t place) const {
-  if (given_) return given_->load(state, place);
   for (const JobNetwork& network : networks_) {
     FirstWeights how{.prefix = network.prefix(), .draws = draws(network)};
     for (const config::Option& rule : network.config.init.rules) {
@@ -377,6 +376,10 @@ void JobModel::load_files(runtime::State& state, int64_t place) const {
     InitFile file(network.config.init.file);
     file.check(state.slots(), network.prefix());
     file.apply(state, place, network.prefix());
+  }
+  if (!given_) return;
+  for (const auto& [name, value] : given_->values) {
+    set_hyper(state, place, name, value);
   }
 }
 
