@@ -26,8 +26,6 @@ runtime::ExecutableOptions executable_options(const TrainerOptions& options) {
           .lowering = options.lowering};
 }
 
-}  // namespace
-
 compile::StepSpec step_spec(Graph forward, const TrainerOptions& options) {
   passes::Optimizer optimizer = options.optimizer;
   optimizer.scheduled = !options.schedules.empty();
@@ -41,16 +39,7 @@ compile::StepSpec step_spec(Graph forward, const TrainerOptions& options) {
           .precision = options.precision};
 }
 
-passes::StepGraph build_step(const OpTable& ops, Graph forward,
-                             const TrainerOptions& options) {
-  compile::Target target{.device = plan::cpu_device(options.threads),
-                         .threads = options.threads,
-                         .profile = options.profile,
-                         .lowering = options.lowering};
-  return compile::build_step(ops, step_spec(std::move(forward), options),
-                             target)
-      .step;
-}
+}  // namespace
 
 Trainer::Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
                  TrainerOptions options)

@@ -74,9 +74,4 @@ class Trainer {
   std::unique_ptr<LearningRates> rates_;  // null without schedules
 };
 
-// What its program is made from, and the whole step before planning.
-compile::StepSpec step_spec(Graph forward, const TrainerOptions& options);
-passes::StepGraph build_step(const OpTable& ops, Graph forward,
-                             const TrainerOptions& options);
-
 }  // namespace braid::train

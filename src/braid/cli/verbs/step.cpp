@@ -1,7 +1,6 @@
 // `braid step`: N training steps on given tensors, with everything that came
 // out of them in files, so that anyone can compare it with anything else.
 #include <CLI/CLI.hpp>
-#include <map>
 #include <memory>
 
 #include "braid/base/bytes.h"
@@ -16,6 +15,7 @@
 #include "braid/cli/verbs/step_recorder.h"
 #include "braid/cli/verbs/verb.h"
 #include "braid/train/run/run.h"
+#include "braid/train/run/run_words.h"
 
 namespace braid::cli {
 namespace {
@@ -67,22 +67,15 @@ void declare(CLI::App& app, StepOptions& o) {
                   schedules_in_words(), initialisers_in_words()));
 }
 
-// "4 segments: 3 keep, 1 recompute"
+// "4 segments: 3 keep, 1 recompute", without the usual words.
 std::string plan_text(const plan::Plan& plan) {
-  std::map<std::string, int> counts;
-  for (const plan::Decision& decision : plan.segments) {
-    std::string words = plan::decision_text(decision);
-    for (const char* usual : {",resident", ",device"}) {
-      size_t at = words.find(usual);
-      if (at != words.npos) words.erase(at, std::string(usual).size());
+  std::string text = train::segments_text(plan);
+  for (std::string_view usual : {",resident", ",device"}) {
+    for (size_t at; (at = text.find(usual)) != text.npos;) {
+      text.erase(at, usual.size());
     }
-    ++counts[words];
   }
-  std::string list;
-  for (const auto& [words, count] : counts) {
-    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, words);
-  }
-  return fmt::format("{} segments: {}", plan.segments.size(), list);
+  return text;
 }
 
 void print_start(const StepJob& job, train::Run& run) {
@@ -116,10 +109,12 @@ DisplayState display_state(const StepJob& job, train::Run& run,
   return state;
 }
 
-int report_stop(int64_t step, int64_t steps, int64_t saved_step) {
-  bool saved = saved_step > 0 && saved_step == step;
+int report_stop(const train::Run& run, const StepRecorder& recorder) {
+  int64_t step = run.steps_done();
+  bool saved = step > 0 && recorder.saved_step() == step;
   print_error("[braid step] stopped after step {} of {}, {}\nHINT: {}\n", step,
-              steps, saved ? "which is saved" : "nothing was saved",
+              run.members()[0]->job().num_steps(),
+              saved ? "which is saved" : "nothing was saved",
               saved ? "the same command goes on from there"
                     : "--checkpoint-every lets a run go on");
   return kInterrupted;
@@ -149,8 +144,7 @@ int train_steps(const StepJob& job, train::Run& run,
   while (run.tick()) display.update(display_state(job, run, recorder));
   display.finish();
   if (run.ending() == train::Ending::kInterrupted) {
-    return report_stop(run.steps_done(), job.first().num_steps(),
-                       recorder.saved_step());
+    return report_stop(run, recorder);
   }
   if (std::string text = recorder.failure(); !text.empty()) {
     print_error(

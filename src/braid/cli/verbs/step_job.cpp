@@ -41,25 +41,17 @@ std::optional<int64_t> read_limit(const std::string& text) {
 // Files that several members may name are opened once.
 class FileCache {
  public:
-  const io::SafetensorsFile& inputs(const std::filesystem::path& path) {
-    auto& file = inputs_[path.string()];
-    if (!file) {
-      file = std::make_unique<io::SafetensorsFile>(
-          io::SafetensorsFile::open(path));
-    }
-    return *file;
+  const io::SafetensorsFile* inputs(const std::filesystem::path& path) {
+    return &init(path)->file();
   }
-  std::shared_ptr<const train::InitFile> init(
-      const std::filesystem::path& path) {
+  // Null without a path.
+  const train::InitFile* init(const std::filesystem::path& path) {
     if (path.empty()) return nullptr;
-    auto& file = inits_[path.string()];
-    if (!file) file = std::make_shared<train::InitFile>(path);
-    return file;
+    return &files_.try_emplace(path.string(), path).first->second;
   }
 
  private:
-  std::map<std::string, std::unique_ptr<io::SafetensorsFile>> inputs_;
-  std::map<std::string, std::shared_ptr<const train::InitFile>> inits_;
+  std::map<std::string, train::InitFile> files_;
 };
 
 std::optional<DType> float_type(const io::SafetensorsFile& file) {
@@ -76,9 +68,8 @@ std::optional<DType> model_dtype(const StepOptions& o,
                                  const io::SafetensorsFile* inputs,
                                  const train::InitFile* init) {
   if (!o.job.dtype.empty()) return find_dtype(o.job.dtype);
-  if (!init || float_type(*inputs) || train::is_model_file(o.job.model))
-    return {};
-  return float_type(init->file());
+  bool is_told = float_type(*inputs) || train::is_model_file(o.job.model);
+  return init && !is_told ? float_type(init->file()) : std::nullopt;
 }
 
 // Members as the file and the command line together describe them.
@@ -100,15 +91,12 @@ std::vector<MemberEntry> read_entries(const StepOptions& o) {
 std::vector<InputFile> open_inputs(const std::vector<MemberEntry>& entries,
                                    const StepOptions& o, FileCache& files) {
   auto shares = [](const MemberEntry& e) { return e.inputs.empty(); };
-  if (std::ranges::all_of(entries, shares)) {
-    return {{o.inputs, &files.inputs(o.inputs)}};
-  }
   std::vector<InputFile> list;
   for (const MemberEntry& entry : entries) {
-    std::filesystem::path path = entry.inputs;
-    if (shares(entry)) path = o.inputs;
-    list.push_back({path.string(), &files.inputs(path)});
+    std::string path = shares(entry) ? o.inputs : entry.inputs.string();
+    list.push_back({path, files.inputs(path)});
   }
+  if (std::ranges::all_of(entries, shares)) list.resize(1);
   return list;
 }
 
@@ -253,7 +241,7 @@ class JobMaker {
     load_model();
     values_ = read_values(o_, model_->graph, entries_, optimizer_);
     for (const MemberEntry& entry : entries_) {
-      auto init = files_.init(entry.init);
+      const train::InitFile* init = files_.init(entry.init);
       if (init) init->check(model_->graph.slots());
     }
     schedules_ = read_schedules(o_, entries_);
@@ -261,11 +249,8 @@ class JobMaker {
   }
 
   StepJob make(std::optional<int64_t> limit_bytes) {
-    StepJob job{.members = {},
-                .is_array = !o_.members.empty(),
-                .plan = {},
-                .skips = {},
-                .arguments = {}};
+    StepJob job;
+    job.is_array = !o_.members.empty();
     const Graph& forward = model_->graph;
     if (!o_.plan.empty()) {
       job.plan = read_plan(o_.plan, compile::segment_names(forward));
@@ -292,10 +277,10 @@ class JobMaker {
 
  private:
   void load_model() {
-    auto first_init = files_.init(entries_[0].init);
+    const train::InitFile* first_init = files_.init(entries_[0].init);
     model_.emplace(train::load_model(
         machine_, o_.job.model,
-        {.dtype = model_dtype(o_, inputs_[0].file, first_init.get()),
+        {.dtype = model_dtype(o_, inputs_[0].file, first_init),
          .inputs = input_types(*inputs_[0].file, o_.job.accumulate),
          .loss = o_.named_loss()}));
     Graph& forward = model_->graph;
@@ -331,7 +316,7 @@ class JobMaker {
     for (const auto& [name, value] : values_[k]) {
       values += fmt::format("{}{}={}", values.empty() ? "" : " ", name, value);
     }
-    auto init = files_.init(entries_[k].init);
+    const train::InitFile* init = files_.init(entries_[k].init);
     Json member = {{"seed", entries_[k].seed},
                    {"init", init ? hex(init->fingerprint()) : "seed"},
                    {"values", values}};

@@ -34,6 +34,18 @@ std::string type_text(const io::TensorBytes& tensor) {
                      shape_text(tensor.shape));
 }
 
+// Slots that the file of that name keeps, for all members.
+std::vector<SlotId> whole_slots(const runtime::State& state,
+                                const std::string& file) {
+  std::vector<SlotId> slots;
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    const Slot& slot = state.slots()[i];
+    bool is_there = is_of_model(slot) == (file == kModelFile);
+    if (is_saved(slot) && is_there) slots.push_back(static_cast<SlotId>(i));
+  }
+  return slots;
+}
+
 io::Bytes bytes_of(const io::SafetensorsFile& file, const std::string& name,
                    DType dtype, const Shape& shape,
                    const io::CheckpointDir& checkpoint) {
@@ -121,32 +133,27 @@ void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
 }
 
 std::vector<io::OwnedCheckpointFile> whole_files(const runtime::State& state) {
-  TensorList model, rest;
-  for (size_t i = 0; i < state.slots().size(); ++i) {
-    const Slot& slot = state.slots()[i];
-    if (!is_saved(slot)) continue;
-    (is_of_model(slot) ? model : rest)
-        .add_slot(slot, slot.stored_shape(),
-                  state.read(static_cast<SlotId>(i)));
-  }
   std::vector<io::OwnedCheckpointFile> files;
-  files.push_back({kModelFile, std::move(model)});
-  files.push_back({kStateFile, std::move(rest)});
+  for (const char* name : {kModelFile, kStateFile}) {
+    TensorList& list = files.emplace_back(name, TensorList{}).tensors;
+    for (SlotId id : whole_slots(state, name)) {
+      const Slot& slot = state.slots()[static_cast<size_t>(id)];
+      list.add_slot(slot, slot.stored_shape(), state.read(id));
+    }
+  }
   return files;
 }
 
 void restore_whole(const io::CheckpointDir& checkpoint, runtime::State& state) {
-  io::SafetensorsFile model = checkpoint.open(kModelFile);
-  io::SafetensorsFile rest = checkpoint.open(kStateFile);
-  for (size_t i = 0; i < state.slots().size(); ++i) {
-    const Slot& slot = state.slots()[i];
-    if (!is_saved(slot)) continue;
-    state.write(static_cast<SlotId>(i),
-                bytes_of(is_of_model(slot) ? model : rest, slot.name,
-                         slot.dtype, slot.stored_shape(), checkpoint));
+  for (const char* name : {kModelFile, kStateFile}) {
+    io::SafetensorsFile file = checkpoint.open(name);
+    for (SlotId id : whole_slots(state, name)) {
+      const Slot& slot = state.slots()[static_cast<size_t>(id)];
+      state.write(id, bytes_of(file, slot.name, slot.dtype, slot.stored_shape(),
+                               checkpoint));
+    }
+    file.check();
   }
-  model.check();
-  rest.check();
 }
 
 io::NewestCheckpoint newest_checkpoint(const std::filesystem::path& root) {
