@@ -41,11 +41,8 @@ std::optional<int64_t> read_limit(const std::string& text) {
 // Files that several members may name are opened once.
 class FileCache {
  public:
-  const io::SafetensorsFile* inputs(const std::filesystem::path& path) {
-    return &init(path)->file();
-  }
   // Null without a path.
-  const train::InitFile* init(const std::filesystem::path& path) {
+  const train::InitFile* open(const std::filesystem::path& path) {
     if (path.empty()) return nullptr;
     return &files_.try_emplace(path.string(), path).first->second;
   }
@@ -94,7 +91,7 @@ std::vector<InputFile> open_inputs(const std::vector<MemberEntry>& entries,
   std::vector<InputFile> list;
   for (const MemberEntry& entry : entries) {
     std::string path = shares(entry) ? o.inputs : entry.inputs.string();
-    list.push_back({path, files.inputs(path)});
+    list.push_back({path, &files.open(path)->file()});
   }
   if (std::ranges::all_of(entries, shares)) list.resize(1);
   return list;
@@ -241,7 +238,7 @@ class JobMaker {
     load_model();
     values_ = read_values(o_, model_->graph, entries_, optimizer_);
     for (const MemberEntry& entry : entries_) {
-      const train::InitFile* init = files_.init(entry.init);
+      const train::InitFile* init = files_.open(entry.init);
       if (init) init->check(model_->graph.slots());
     }
     schedules_ = read_schedules(o_, entries_);
@@ -277,7 +274,7 @@ class JobMaker {
 
  private:
   void load_model() {
-    const train::InitFile* first_init = files_.init(entries_[0].init);
+    const train::InitFile* first_init = files_.open(entries_[0].init);
     model_.emplace(train::load_model(
         machine_, o_.job.model,
         {.dtype = model_dtype(o_, inputs_[0].file, first_init),
@@ -316,7 +313,7 @@ class JobMaker {
     for (const auto& [name, value] : values_[k]) {
       values += fmt::format("{}{}={}", values.empty() ? "" : " ", name, value);
     }
-    const train::InitFile* init = files_.init(entries_[k].init);
+    const train::InitFile* init = files_.open(entries_[k].init);
     Json member = {{"seed", entries_[k].seed},
                    {"init", init ? hex(init->fingerprint()) : "seed"},
                    {"values", values}};

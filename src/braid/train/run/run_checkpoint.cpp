@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kModelFile = "model";
 constexpr const char* kStateFile = "state";
+constexpr int64_t kAllPlaces = -1;
 
 // What a job alone keeps besides its networks. In an array rates have slots
 // that a job without a schedule does not have.
@@ -46,26 +47,22 @@ std::vector<SlotId> whole_slots(const runtime::State& state,
   return slots;
 }
 
-io::Bytes bytes_of(const io::SafetensorsFile& file, const std::string& name,
-                   DType dtype, const Shape& shape,
-                   const io::CheckpointDir& checkpoint) {
-  const io::TensorBytes* tensor = file.find(name);
-  if (!tensor || tensor->dtype != dtype || tensor->shape != shape) {
-    fail_world(
-        "[resume] '{}' is of another job: expected {}{} for '{}', got {}\n"
-        "HINT: the model and the optimizer must be those of the checkpoint",
-        checkpoint.path.string(), dtype_name(dtype), shape_text(shape), name,
-        tensor ? type_text(*tensor) : "none");
-  }
-  return tensor->bytes;
-}
-
 void restore_slot(const io::SafetensorsFile& file, const std::string& name,
                   runtime::State& state, SlotId id, int64_t place,
                   const io::CheckpointDir& checkpoint) {
   const Slot& slot = state.slots()[static_cast<size_t>(id)];
-  state.write_member(id, place,
-                     bytes_of(file, name, slot.dtype, slot.shape, checkpoint));
+  bool is_whole = place == kAllPlaces;
+  const Shape shape = is_whole ? slot.stored_shape() : slot.shape;
+  const io::TensorBytes* tensor = file.find(name);
+  if (!tensor || tensor->dtype != slot.dtype || tensor->shape != shape) {
+    fail_world(
+        "[resume] '{}' is of another job: expected {}{} for '{}', got {}\n"
+        "HINT: the model and the optimizer must be those of the checkpoint",
+        checkpoint.path.string(), dtype_name(slot.dtype), shape_text(shape),
+        name, tensor ? type_text(*tensor) : "none");
+  }
+  is_whole ? state.write(id, tensor->bytes)
+           : state.write_member(id, place, tensor->bytes);
 }
 
 }  // namespace
@@ -149,8 +146,7 @@ void restore_whole(const io::CheckpointDir& checkpoint, runtime::State& state) {
     io::SafetensorsFile file = checkpoint.open(name);
     for (SlotId id : whole_slots(state, name)) {
       const Slot& slot = state.slots()[static_cast<size_t>(id)];
-      state.write(id, bytes_of(file, slot.name, slot.dtype, slot.stored_shape(),
-                               checkpoint));
+      restore_slot(file, slot.name, state, id, kAllPlaces, checkpoint);
     }
     file.check();
   }
