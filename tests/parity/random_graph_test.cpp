@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "braid/compile/pipeline.h"
 #include "braid/graph/text.h"
-#include "braid/train/trainer.h"
 #include "random_graph_check.h"
 
 namespace braid::parity {
@@ -86,11 +86,14 @@ TEST(RandomGraphFusions, MostStepsHaveSome) {
   uint64_t found = 0;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     RandomGraph graph = make_random_graph(seed, DType::kFloat64);
-    passes::StepGraph step =
-        train::build_step(ops, build_graph(ops, graph),
-                          {.optimizer = passes::make_optimizer("sgd")});
-    found += std::ranges::count(step.graph.nodes(), ops.find("fusion"),
-                                &Node::op) > 0;
+    Graph step =
+        compile::build_step(ops,
+                            {.forward = build_graph(ops, graph),
+                             .optimizer = passes::make_optimizer("sgd")},
+                            {.device = plan::cpu_device(1)})
+            .step.graph;
+    found +=
+        std::ranges::count(step.nodes(), ops.find("fusion"), &Node::op) > 0;
   }
   EXPECT_GT(found, kSeeds / 2);
 }

@@ -80,6 +80,43 @@ io::Bytes cut(const io::TensorBytes& tensor, int64_t micro,
   return tensor.bytes.subspan(size * static_cast<size_t>(micro), size);
 }
 
+std::vector<data::Field> fields_of(const Graph& forward) {
+  std::vector<data::Field> fields;
+  for (const std::string& name : input_names(forward)) {
+    const ValueType& type = forward.value(forward.find_input(name)).type;
+    fields.push_back({name, type.dtype, type.shape});
+  }
+  return fields;
+}
+
+class GivenBatch : public data::Dataset {
+ public:
+  GivenBatch(const Graph& forward, const InputFile& file, int64_t micro_batches)
+      : Dataset(file.name, fields_of(forward), micro_batches),
+        parts_(static_cast<size_t>(micro_batches)) {
+    for (int64_t micro = 0; micro < micro_batches; ++micro) {
+      for (const data::Field& field : fields()) {
+        io::Bytes part =
+            cut(*file.file->find(field.name), micro, micro_batches);
+        parts_[static_cast<size_t>(micro)].emplace_back(part.begin(),
+                                                        part.end());
+      }
+    }
+    file.file->check();
+  }
+
+  void read(int64_t index, const data::Draw&,
+            std::span<std::byte* const> out) const override {
+    const auto& part = parts_[static_cast<size_t>(index)];
+    for (size_t f = 0; f < out.size(); ++f) {
+      std::ranges::copy(part[f], out[f]);
+    }
+  }
+
+ private:
+  std::vector<std::vector<std::vector<std::byte>>> parts_;  // sample, field
+};
+
 int64_t micro_batch(int64_t batch, int64_t micro_batches) {
   if (batch % micro_batches != 0) {
     fail_usage("[inputs] a batch of {} cannot be cut into {} micro-batches",
@@ -123,39 +160,23 @@ void check_inputs(const Graph& forward, const std::vector<InputFile>& files,
              problems.text(), hint);
 }
 
-Feed::Feed(const Graph& forward, const std::vector<InputFile>& files,
-           int64_t micro_batches)
-    : bytes_(static_cast<size_t>(micro_batches)) {
-  for (const std::string& name : input_names(forward)) {
-    for (int64_t micro = 0; micro < micro_batches; ++micro) {
-      auto& bytes = bytes_[static_cast<size_t>(micro)][name];
+data::DatasetPtr given_batch(const Graph& forward, const InputFile& file,
+                             int64_t micro_batches) {
+  return std::make_shared<GivenBatch>(forward, file, micro_batches);
+}
+
+uint64_t fingerprint(const Graph& forward, const std::vector<InputFile>& files,
+                     int64_t micro_batches) {
+  std::vector<std::string> names = input_names(forward);
+  std::ranges::sort(names);
+  uint64_t sum = 0;
+  for (int64_t micro = 0; micro < micro_batches; ++micro) {
+    for (const std::string& name : names) {
+      std::string text;
       for (const InputFile& file : files) {
         io::Bytes part = cut(*file.file->find(name), micro, micro_batches);
-        bytes.insert(bytes.end(), part.begin(), part.end());
+        text.append(reinterpret_cast<const char*>(part.data()), part.size());
       }
-    }
-  }
-  for (const InputFile& file : files) file.file->check();
-}
-
-void Feed::bind(const Graph& graph) {
-  bound_.clear();
-  for (const auto& by_name : bytes_) {
-    auto& row = bound_.emplace_back(graph.values().size(), nullptr);
-    for (ValueId id : graph.inputs()) {
-      auto at = by_name.find(graph.value(id).name);
-      if (at == by_name.end()) continue;
-      row[static_cast<size_t>(id)] = at->second.data();
-    }
-  }
-}
-
-uint64_t Feed::fingerprint() const {
-  uint64_t sum = 0;
-  for (const auto& by_name : bytes_) {
-    for (const auto& [name, bytes] : by_name) {
-      std::string_view text(reinterpret_cast<const char*>(bytes.data()),
-                            bytes.size());
       sum = mix_bits(mix_bits(sum, stable_hash(name)), stable_hash(text));
     }
   }

@@ -1,11 +1,12 @@
 // Inputs of a step: tensors from files, checked against the forward graph and
-// laid out as the executor takes them.
+// given as data.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "braid/data/dataset.h"
 #include "braid/graph/graph.h"
 #include "braid/io/format/safetensors.h"
 
@@ -30,26 +31,13 @@ std::vector<std::string> input_names(const Graph& forward);
 void check_inputs(const Graph& forward, const std::vector<InputFile>& files,
                   int64_t micro_batches, const std::string& hint);
 
-// The bytes of every micro-batch. One file serves the model or all members;
-// several are the members' own and are put side by side, [B, ...].
-class Feed {
- public:
-  Feed(const Graph& forward, const std::vector<InputFile>& files,
-       int64_t micro_batches);
+// The checked tensors of a file as data: a sample is what one micro-batch takes
+// of them, a field an input of the forward. Holds a copy.
+data::DatasetPtr given_batch(const Graph& forward, const InputFile& file,
+                             int64_t micro_batches);
 
-  // To be called once with the graph that runs, whose inputs have the same
-  // names but other ids.
-  void bind(const Graph& graph);
-  const std::byte* at(int64_t micro, ValueId input) const {
-    return bound_[static_cast<size_t>(micro)][static_cast<size_t>(input)];
-  }
-
-  // Equal contents have equal numbers.
-  uint64_t fingerprint() const;
-
- private:
-  std::vector<std::map<std::string, std::vector<std::byte>>> bytes_;  // micro
-  std::vector<std::vector<const std::byte*>> bound_;  // micro, ValueId
-};
+// Equal contents have equal numbers.
+uint64_t fingerprint(const Graph& forward, const std::vector<InputFile>& files,
+                     int64_t micro_batches);
 
 }  // namespace braid::cli

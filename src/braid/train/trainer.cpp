@@ -1,11 +1,9 @@
 #include "braid/train/trainer.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "braid/base/error.h"
-#include "braid/base/text.h"
-#include "braid/passes/names.h"
+#include "braid/train/job/model_state.h"
 
 namespace braid::train {
 namespace {
@@ -28,21 +26,6 @@ runtime::ExecutableOptions executable_options(const TrainerOptions& options) {
           .lowering = options.lowering};
 }
 
-// Under which name a value of a layer is set for all layers at once.
-std::string common_name(const Slot& slot) {
-  if (slot.use == SlotUse::kDropoutRate) return "dropout";
-  return slot.use == SlotUse::kLabelSmoothing ? "label_smoothing" : "";
-}
-
-void write_number(runtime::State& state, SlotId slot, int64_t member,
-                  double value) {
-  std::vector<std::byte> bytes(sizeof value);
-  std::memcpy(bytes.data(), &value, sizeof value);
-  state.write_member(slot, member, bytes);
-}
-
-}  // namespace
-
 compile::StepSpec step_spec(Graph forward, const TrainerOptions& options) {
   passes::Optimizer optimizer = options.optimizer;
   optimizer.scheduled = !options.schedules.empty();
@@ -56,16 +39,7 @@ compile::StepSpec step_spec(Graph forward, const TrainerOptions& options) {
           .precision = options.precision};
 }
 
-passes::StepGraph build_step(const OpTable& ops, Graph forward,
-                             const TrainerOptions& options) {
-  compile::Target target{.device = plan::cpu_device(options.threads),
-                         .threads = options.threads,
-                         .profile = options.profile,
-                         .lowering = options.lowering};
-  return compile::build_step(ops, step_spec(std::move(forward), options),
-                             target)
-      .step;
-}
+}  // namespace
 
 Trainer::Trainer(const OpTable& ops, Graph forward, runtime::Backend& backend,
                  TrainerOptions options)
@@ -101,22 +75,7 @@ void Trainer::set_hyper(int64_t member, const std::string& name, double value) {
   if (name == "momentum" && value != 0 && !options_.optimizer.has("momentum")) {
     fail_usage("[member] momentum {} needs an optimizer with momentum", value);
   }
-  std::vector<std::string> known;
-  bool found = false;
-  for (size_t i = 0; i < state().slots().size(); ++i) {
-    const Slot& slot = state().slots()[i];
-    if (slot.role != Role::kHyper || !slot.belongs_to(member)) continue;
-    std::string own = slot.own_name();
-    known.push_back(own.substr(passes::hyper_slot("").size()));
-    std::string common = common_name(slot);
-    if (!common.empty()) known.push_back(common);
-    if (name != known.back() && own != passes::hyper_slot(name)) continue;
-    write_number(state(), static_cast<SlotId>(i), member, value);
-    found = true;
-  }
-  if (found) return;
-  fail_usage("[member] no value '{}' can be set\nHINT: did you mean '{}'?",
-             name, nearest_name(name, known));
+  train::set_hyper(state(), member, name, value);
 }
 
 }  // namespace braid::train

@@ -54,9 +54,8 @@ class Trainer {
   // Loss of the last step, per member.
   std::vector<double> losses() const { return programs_->executor(0).losses(); }
 
-  // Sets a hyper-parameter of a member: "lr", or "dropout" for all its
-  // dropout layers, "label_smoothing" for all its losses. Unknown names are
-  // errors. With schedules, "lr" is the base that they start from.
+  // See train::set_hyper. With schedules, "lr" is the base that they start
+  // from.
   void set_hyper(int64_t member, const std::string& name, double value);
 
   const Graph& graph() const { return program().graph; }
@@ -74,10 +73,5 @@ class Trainer {
   std::unique_ptr<runtime::Executables> programs_;
   std::unique_ptr<LearningRates> rates_;  // null without schedules
 };
-
-// What its program is made from, and the whole step before planning.
-compile::StepSpec step_spec(Graph forward, const TrainerOptions& options);
-passes::StepGraph build_step(const OpTable& ops, Graph forward,
-                             const TrainerOptions& options);
 
 }  // namespace braid::train

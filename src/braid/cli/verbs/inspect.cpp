@@ -25,7 +25,6 @@
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/executables.h"
 #include "braid/train/job/model_file.h"
-#include "braid/train/trainer.h"
 #include "fmt/ranges.h"
 
 namespace braid::cli {
@@ -222,21 +221,25 @@ void print_foreign(const OpTable& ops, const train::LoadedModel& model,
   for (const auto& [target, count] : targets) {
     list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, target);
   }
-  train::Trainer trainer(ops, model.graph, backend,
-                         {.optimizer = passes::make_optimizer("sgd")});
-  trainer.initialise({0});
-  if (model.contents) model.contents->apply(trainer.state(), 0);
-  ZeroFeed feed(trainer.graph());
+  runtime::Executables programs(
+      ops,
+      {{.forward = model.graph, .optimizer = passes::make_optimizer("sgd")}},
+      backend, {});
+  programs.state().initialise(std::vector<int64_t>{0});
+  if (model.contents) model.contents->apply(programs.state(), 0);
+  runtime::Executor& executor = programs.executor(0);
+  const plan::Program& program = executor.program();
+  ZeroFeed feed(program.graph);
   std::vector<double> seconds;
   for (int step = 0; step < 3; ++step) {
-    if (step == 1) trainer.executor().time_calls(&seconds);
-    trainer.step([&](int64_t, ValueId input) { return feed.at(input); });
+    if (step == 1) executor.time_calls(&seconds);
+    executor.step([&](int64_t, ValueId input) { return feed.at(input); });
   }
   double all = 0, foreign = 0;
   for (size_t i = 0; i < seconds.size(); ++i) {
-    NodeId node = trainer.program().calls[i].node;
+    NodeId node = program.calls[i].node;
     all += seconds[i];
-    if (is_foreign(trainer.graph().node(node))) foreign += seconds[i];
+    if (is_foreign(program.graph.node(node))) foreign += seconds[i];
   }
   print("ops run by libtorch: {}; {:.0f} % of the time of a step\n", list,
         100 * foreign / std::max(all, 1e-9));

@@ -7,13 +7,15 @@
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
 #include "braid/base/rng.h"
+#include "braid/cli/inputs.h"
 #include "braid/cli/members_file.h"
 #include "braid/cli/plan_file.h"
 #include "braid/cli/settings.h"
+#include "braid/compile/pipeline.h"
 #include "braid/graph/text.h"
 #include "braid/passes/step/loss_scale.h"
-#include "braid/runtime/machine.h"
 #include "braid/train/job/model_file.h"
+#include "braid/train/job/model_state.h"
 #include "braid/train/run/threads.h"
 
 namespace braid::cli {
@@ -21,8 +23,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-int64_t read_limit(const std::string& text) {
-  if (text.empty()) return kNoLimit;
+// Of a member's slots, see train::GivenModel.
+using Values = std::vector<std::pair<std::string, double>>;
+
+std::optional<int64_t> read_limit(const std::string& text) {
+  if (text.empty()) return std::nullopt;
   try {
     return parse_bytes(text);
   } catch (const std::invalid_argument&) {
@@ -36,25 +41,14 @@ int64_t read_limit(const std::string& text) {
 // Files that several members may name are opened once.
 class FileCache {
  public:
-  const io::SafetensorsFile& inputs(const std::filesystem::path& path) {
-    auto& file = inputs_[path.string()];
-    if (!file) {
-      file = std::make_unique<io::SafetensorsFile>(
-          io::SafetensorsFile::open(path));
-    }
-    return *file;
-  }
-  std::shared_ptr<const train::InitFile> init(
-      const std::filesystem::path& path) {
+  // Null without a path.
+  const train::InitFile* open(const std::filesystem::path& path) {
     if (path.empty()) return nullptr;
-    auto& file = inits_[path.string()];
-    if (!file) file = std::make_shared<train::InitFile>(path);
-    return file;
+    return &files_.try_emplace(path.string(), path).first->second;
   }
 
  private:
-  std::map<std::string, std::unique_ptr<io::SafetensorsFile>> inputs_;
-  std::map<std::string, std::shared_ptr<const train::InitFile>> inits_;
+  std::map<std::string, train::InitFile> files_;
 };
 
 std::optional<DType> float_type(const io::SafetensorsFile& file) {
@@ -70,15 +64,15 @@ std::optional<DType> float_type(const io::SafetensorsFile& file) {
 std::optional<DType> model_dtype(const StepOptions& o,
                                  const io::SafetensorsFile* inputs,
                                  const train::InitFile* init) {
-  if (!o.dtype.empty()) return find_dtype(o.dtype);
-  if (!init || float_type(*inputs) || train::is_model_file(o.model)) return {};
-  return float_type(init->file());
+  if (!o.job.dtype.empty()) return find_dtype(o.job.dtype);
+  bool is_told = float_type(*inputs) || train::is_model_file(o.job.model);
+  return init && !is_told ? float_type(init->file()) : std::nullopt;
 }
 
 // Members as the file and the command line together describe them.
 std::vector<MemberEntry> read_entries(const StepOptions& o) {
-  std::vector<MemberEntry> entries{{.seed = o.seed}};
-  if (!o.members.empty()) entries = read_members(o.members, o.seed);
+  std::vector<MemberEntry> entries{{.seed = o.job.seed}};
+  if (!o.members.empty()) entries = read_members(o.members, o.job.seed);
   for (size_t k = 0; k < entries.size(); ++k) {
     MemberEntry& entry = entries[k];
     if (entry.init.empty()) entry.init = o.init;
@@ -94,15 +88,12 @@ std::vector<MemberEntry> read_entries(const StepOptions& o) {
 std::vector<InputFile> open_inputs(const std::vector<MemberEntry>& entries,
                                    const StepOptions& o, FileCache& files) {
   auto shares = [](const MemberEntry& e) { return e.inputs.empty(); };
-  if (std::ranges::all_of(entries, shares)) {
-    return {{o.inputs, &files.inputs(o.inputs)}};
-  }
   std::vector<InputFile> list;
   for (const MemberEntry& entry : entries) {
-    std::filesystem::path path = entry.inputs;
-    if (shares(entry)) path = o.inputs;
-    list.push_back({path.string(), &files.inputs(path)});
+    std::string path = shares(entry) ? o.inputs : entry.inputs.string();
+    list.push_back({path, &files.open(path)->file()});
   }
+  if (std::ranges::all_of(entries, shares)) list.resize(1);
   return list;
 }
 
@@ -129,14 +120,13 @@ void share_with_array(passes::Optimizer& optimizer, const std::string& name,
 
 // A member that scales its loss while not all do skips its steps, and its
 // scale may be the usual one.
-void complete_scaling(JobMember& member) {
+void complete_scaling(Values& values) {
   auto scales = [](const auto& v) {
     return passes::is_loss_scale_option(v.first);
   };
-  if (std::ranges::none_of(member.values, scales)) return;
-  member.values.insert(
-      member.values.begin(),
-      {{"loss_scale", passes::kUsualLossScale}, {"skip_nonfinite", 1}});
+  if (std::ranges::none_of(values, scales)) return;
+  values.insert(values.begin(), {{"loss_scale", passes::kUsualLossScale},
+                                 {"skip_nonfinite", 1}});
 }
 
 // A member may only turn on what the others do not notice.
@@ -160,71 +150,62 @@ void add_groups(const StepOptions& o, const KnownValues& known,
   }
 }
 
-// What is trained, and how it begins.
-void prepare_parameters(const StepOptions& o, Graph& forward) {
-  for (const std::string& text : o.init_weights) {
-    InitSetting setting = parse_init_setting(text);
-    passes::initialise(forward, setting.pattern, setting.init);
-  }
-  passes::freeze(forward, o.freeze);
-}
-
-std::vector<std::string> initialised_patterns(const StepOptions& o) {
-  std::vector<std::string> patterns;
-  for (const std::string& text : o.init_weights) {
-    patterns.push_back(parse_init_setting(text).pattern);
-  }
-  return patterns;
-}
-
-// One per member, or none when nobody asks for any.
-std::vector<passes::Schedule> read_schedules(
+// One per member when anybody asks for one.
+std::vector<std::optional<passes::Schedule>> read_schedules(
     const StepOptions& o, const std::vector<MemberEntry>& entries) {
   auto has_own = [](const MemberEntry& e) { return e.schedule.has_value(); };
-  if (o.schedule.empty() && std::ranges::none_of(entries, has_own)) return {};
+  std::vector<std::optional<passes::Schedule>> schedules(entries.size());
   passes::Schedule shared;
-  if (!o.schedule.empty()) shared = passes::parse_schedule(o.schedule);
-  std::vector<passes::Schedule> schedules;
-  for (const MemberEntry& entry : entries) {
-    schedules.push_back(entry.schedule.value_or(shared));
+  if (!o.job.schedule.empty()) {
+    shared = passes::parse_schedule(o.job.schedule);
+  } else if (std::ranges::none_of(entries, has_own)) {
+    return schedules;
+  }
+  for (size_t k = 0; k < entries.size(); ++k) {
+    schedules[k] = entries[k].schedule.value_or(shared);
   }
   return schedules;
 }
 
 // Reads --set and the members' settings; completes `optimizer`.
-std::vector<JobMember> read_values(const StepOptions& o, const Graph& forward,
-                                   const std::vector<MemberEntry>& entries,
-                                   passes::Optimizer& optimizer) {
+std::vector<Values> read_values(const StepOptions& o, const Graph& forward,
+                                const std::vector<MemberEntry>& entries,
+                                passes::Optimizer& optimizer) {
   KnownValues known(optimizer, forward);
-  JobMember base;
+  Values base;
   for (const std::string& text : o.set) {
     Setting setting = parse_setting(text);
     double value = known.read(setting);
     if (known.is_of_optimizer(setting.name)) {
       passes::set_option(optimizer, setting.name, value);
     } else {
-      base.values.emplace_back(setting.name, value);
+      base.emplace_back(setting.name, value);
     }
   }
   add_groups(o, known, optimizer);
   bool all_scale = optimizer.scales_loss;
-  std::vector<JobMember> members;
+  std::vector<Values> members;
   for (const MemberEntry& entry : entries) {
-    JobMember& member = members.emplace_back(base);
-    member.seed = entry.seed;
+    Values& values = members.emplace_back(base);
     for (const Setting& setting : entry.settings) {
       double value = known.read(setting, member_keys());
       check_switch(known, setting);
       share_with_array(optimizer, setting.name, value);
-      member.values.emplace_back(setting.name, value);
+      values.emplace_back(setting.name, value);
     }
-    if (!all_scale) complete_scaling(member);
+    if (!all_scale) complete_scaling(values);
   }
   return members;
 }
 
-// Seed 0 begins with the weights of an exported model, as they are.
-bool draws_weights(const JobMember& member) { return member.seed != 0; }
+bool skips_steps(const Values& values, const passes::Optimizer& optimizer) {
+  auto usual = optimizer.hyper.find("skip_nonfinite");
+  double skips = usual == optimizer.hyper.end() ? 0 : usual->second;
+  for (const auto& [name, own] : values) {
+    if (name == "skip_nonfinite") skips = own;
+  }
+  return skips != 0;
+}
 
 std::string hex(uint64_t number) { return fmt::format("{:016x}", number); }
 
@@ -244,121 +225,141 @@ std::string optimizer_text(const passes::Optimizer& optimizer) {
   return text;
 }
 
-Json member_json(const JobMember& member) {
-  std::string values;
-  for (const auto& [name, value] : member.values) {
-    values += fmt::format("{}{}={}", values.empty() ? "" : " ", name, value);
+// Makes the jobs of the members; all of them have one model and one optimizer,
+// and what is their own is written when they begin.
+class JobMaker {
+ public:
+  JobMaker(const runtime::Machine& machine, const StepOptions& options)
+      : machine_(machine), o_(options) {
+    parse_device(o_.job.device);  // before anything is opened
+    optimizer_ = passes::make_optimizer(o_.job.optimizer.kind);
+    entries_ = read_entries(o_);
+    inputs_ = open_inputs(entries_, o_, files_);
+    load_model();
+    values_ = read_values(o_, model_->graph, entries_, optimizer_);
+    for (const MemberEntry& entry : entries_) {
+      const train::InitFile* init = files_.open(entry.init);
+      if (init) init->check(model_->graph.slots());
+    }
+    schedules_ = read_schedules(o_, entries_);
+    train::thread_count(o_.job.threads, "braid step");
   }
-  return {{"seed", member.seed},
-          {"init", member.init ? hex(member.init->fingerprint()) : "seed"},
-          {"values", values}};
-}
 
-Json arguments_json(const StepJob& job) {
-  Json members = Json::array();
-  for (const JobMember& member : job.members) {
-    members.push_back(member_json(member));
+  StepJob make(std::optional<int64_t> limit_bytes) {
+    StepJob job;
+    job.is_array = !o_.members.empty();
+    const Graph& forward = model_->graph;
+    if (!o_.plan.empty()) {
+      job.plan = read_plan(o_.plan, compile::segment_names(forward));
+    }
+    auto graph = std::make_shared<const Graph>(forward);
+    std::vector<data::DatasetPtr> data;
+    for (const InputFile& file : inputs_) {
+      data.push_back(given_batch(forward, file, o_.job.accumulate));
+    }
+    for (size_t k = 0; k < entries_.size(); ++k) {
+      job.members.push_back(std::make_unique<train::Job>(
+          machine_, config_of(entries_[k], limit_bytes),
+          train::JobHooks{.train = data[data.size() == 1 ? 0 : k],
+                          .given = {{.forward = graph,
+                                     .contents = model_->contents,
+                                     .optimizer = optimizer_,
+                                     .schedule = schedules_[k],
+                                     .values = values_[k]}}}));
+      job.skips.push_back(skips_steps(values_[k], optimizer_));
+    }
+    job.arguments = arguments(job.first());
+    return job;
   }
-  for (size_t k = 0; k < job.trainer.schedules.size(); ++k) {
-    members[k]["schedule"] = passes::schedule_text(job.trainer.schedules[k]);
+
+ private:
+  void load_model() {
+    const train::InitFile* first_init = files_.open(entries_[0].init);
+    model_.emplace(train::load_model(
+        machine_, o_.job.model,
+        {.dtype = model_dtype(o_, inputs_[0].file, first_init),
+         .inputs = input_types(*inputs_[0].file, o_.job.accumulate),
+         .loss = o_.named_loss()}));
+    Graph& forward = model_->graph;
+    check_inputs(
+        forward, inputs_, o_.job.accumulate,
+        "the model takes " + train::inputs_in_words(o_.job.model, forward));
+    bool draws = std::ranges::any_of(
+        entries_, [](const MemberEntry& entry) { return entry.seed != 0; });
+    if (model_->contents && draws) model_->contents->draw(forward);
+    for (const std::string& text : o_.init_weights) {
+      InitSetting setting = parse_init_setting(text);
+      passes::initialise(forward, setting.pattern, setting.init);
+      rules_.push_back({setting.pattern, text});
+    }
+    passes::freeze(forward, o_.job.freeze);
   }
-  return {{"format", 1},
-          {"model", hex(stable_hash(print_graph(job.forward)))},
-          {"contents", job.contents ? hex(job.contents->fingerprint()) : ""},
-          {"inputs", hex(job.feed.fingerprint())},
-          {"optimizer", optimizer_text(job.trainer.optimizer)},
-          {"accumulate", job.trainer.micro_batches},
-          {"precision", dtype_name(job.trainer.precision)},
-          {"threads", job.trainer.threads},
-          {"device", device_text(job.device)},
-          {"array", job.is_array()},
-          {"members", members}};
-}
+
+  // A row of the data is a micro-batch, and the batch is all there is.
+  train::JobConfig config_of(const MemberEntry& member,
+                             std::optional<int64_t> limit_bytes) const {
+    train::JobConfig config = o_.job;
+    config.data = {.source = train::kCustom, .shuffle = false, .order_seed = 0};
+    config.batch_size = config.accumulate;
+    config.init = {.file = member.init, .rules = rules_};
+    config.seed = member.seed;
+    config.memory_limit = limit_bytes;
+    config.on_nan = "keep";
+    return config;
+  }
+
+  Json member_json(size_t k) {
+    std::string values;
+    for (const auto& [name, value] : values_[k]) {
+      values += fmt::format("{}{}={}", values.empty() ? "" : " ", name, value);
+    }
+    const train::InitFile* init = files_.open(entries_[k].init);
+    Json member = {{"seed", entries_[k].seed},
+                   {"init", init ? hex(init->fingerprint()) : "seed"},
+                   {"values", values}};
+    if (schedules_[k]) {
+      member["schedule"] = passes::schedule_text(*schedules_[k]);
+    }
+    return member;
+  }
+
+  Json arguments(const train::Job& first) {
+    Json members = Json::array();
+    for (size_t k = 0; k < entries_.size(); ++k) {
+      members.push_back(member_json(k));
+    }
+    const auto& contents = model_->contents;
+    int64_t parts = o_.job.accumulate;
+    return {{"format", 1},
+            {"model", hex(stable_hash(print_graph(model_->graph)))},
+            {"contents", contents ? hex(contents->fingerprint()) : ""},
+            {"inputs", hex(fingerprint(model_->graph, inputs_, parts))},
+            {"optimizer", optimizer_text(optimizer_)},
+            {"accumulate", parts},
+            {"precision", dtype_name(*find_dtype(o_.job.precision))},
+            {"threads", first.threads()},
+            {"device", device_text(first.device())},
+            {"array", !o_.members.empty()},
+            {"members", members}};
+  }
+
+  const runtime::Machine& machine_;
+  const StepOptions& o_;
+  passes::Optimizer optimizer_;
+  std::vector<MemberEntry> entries_;
+  FileCache files_;
+  std::vector<InputFile> inputs_;
+  std::optional<train::LoadedModel> model_;
+  config::Options rules_;       // of first weights
+  std::vector<Values> values_;  // by member
+  std::vector<std::optional<passes::Schedule>> schedules_;
+};
 
 }  // namespace
 
-bool StepJob::has_limit() const { return limit_bytes != kNoLimit; }
-
-StepJob read_job(const runtime::Machine& machine, const StepOptions& o) {
-  o.validate();
-  int64_t limit_bytes = read_limit(o.memory_limit);
-  DeviceId device = parse_device(o.device);
-  passes::Optimizer optimizer = passes::make_optimizer(o.optimizer);
-  std::vector<MemberEntry> entries = read_entries(o);
-  FileCache files;
-  std::vector<InputFile> inputs = open_inputs(entries, o, files);
-  auto first_init = files.init(entries[0].init);
-  train::LoadedModel model = train::load_model(
-      machine, o.model,
-      {.dtype = model_dtype(o, inputs[0].file, first_init.get()),
-       .inputs = input_types(*inputs[0].file, o.accumulate),
-       .loss = o.named_loss()});
-  Graph& forward = model.graph;
-  check_inputs(forward, inputs, o.accumulate,
-               "the model takes " + train::inputs_in_words(o.model, forward));
-  bool draws = std::ranges::any_of(
-      entries, [](const MemberEntry& entry) { return entry.seed != 0; });
-  if (model.contents && draws) model.contents->draw(forward);
-  prepare_parameters(o, forward);
-  std::vector<JobMember> members = read_values(o, forward, entries, optimizer);
-  for (size_t k = 0; k < members.size(); ++k) {
-    members[k].init = files.init(entries[k].init);
-    if (members[k].init) members[k].init->check(forward.slots());
-  }
-  train::TrainerOptions trainer{
-      .optimizer = std::move(optimizer),
-      .schedules = read_schedules(o, entries),
-      .micro_batches = o.accumulate,
-      .precision = *find_dtype(o.precision),
-      .threads = train::thread_count(o.threads, "braid step")};
-  if (!o.members.empty()) {
-    trainer.members = static_cast<int64_t>(members.size());
-    if (inputs.size() == 1) trainer.shared_inputs = input_names(forward);
-  }
-  if (!o.plan.empty()) {
-    trainer.plan = read_plan(o.plan, compile::segment_names(forward));
-  }
-  Feed feed(forward, inputs, o.accumulate);
-  StepJob job{.forward = std::move(forward),
-              .trainer = std::move(trainer),
-              .members = std::move(members),
-              .contents = std::move(model.contents),
-              .initialised = initialised_patterns(o),
-              .feed = std::move(feed),
-              .device = device,
-              .limit_bytes = limit_bytes,
-              .steps = *o.steps,
-              .checkpoint_every = o.checkpoint_every,
-              .arguments = {}};
-  job.arguments = arguments_json(job);
-  return job;
-}
-
-std::string shared_words(const StepJob& job) {
-  bool expects = std::ranges::any_of(job.members, [](const JobMember& member) {
-    return draws_weights(member) && !member.init;
-  });
-  if (!expects || !job.contents || !job.initialised.empty()) return "";
-  return job.contents->shared_words();
-}
-
-void initialise(const StepJob& job, train::Trainer& trainer) {
-  std::vector<int64_t> seeds;
-  for (const JobMember& member : job.members) seeds.push_back(member.seed);
-  trainer.initialise(seeds);
-  for (size_t k = 0; k < job.members.size(); ++k) {
-    const JobMember& member = job.members[k];
-    auto id = static_cast<int64_t>(k);
-    if (job.contents) {
-      job.contents->apply(
-          trainer.state(), id,
-          {.initialised = job.initialised, .draws = draws_weights(member)});
-    }
-    if (member.init) member.init->apply(trainer.state(), id);
-    for (const auto& [name, value] : member.values) {
-      trainer.set_hyper(id, name, value);
-    }
-  }
+StepJob read_job(const runtime::Machine& machine, const StepOptions& options) {
+  std::optional<int64_t> limit_bytes = read_limit(options.memory_limit);
+  return JobMaker(machine, options).make(limit_bytes);
 }
 
 }  // namespace braid::cli

@@ -24,12 +24,12 @@ void require_range(const char* name, int64_t value, int64_t low, int64_t high) {
 }  // namespace
 
 std::optional<io::pt2::NamedLoss> StepOptions::named_loss() const {
-  if (loss.empty()) return std::nullopt;
-  return io::pt2::NamedLoss{loss, output, target};
+  if (job.loss.empty()) return std::nullopt;
+  return io::pt2::NamedLoss{job.loss, job.output, job.target};
 }
 
 void StepOptions::validate() const {
-  require(!model.empty(), "MODEL", "a built-in name or a graph file");
+  require(!job.model.empty(), "MODEL", "a built-in name or a graph file");
   require(!inputs.empty() || !members.empty(), "--inputs",
           "a safetensors file with the tensors of a batch");
   if (form != "train" && form != "eval") {
@@ -38,20 +38,21 @@ void StepOptions::validate() const {
   if (form == "eval" && !members.empty()) {
     fail_usage("[braid step] --form eval is for one model");
   }
-  require(form == "eval" || steps.has_value(), "--steps",
+  require(form == "eval" || job.steps.has_value(), "--steps",
           "how many steps to run");
-  require(form == "eval" || !optimizer.empty(), "--optimizer",
+  require(form == "eval" || !job.optimizer.kind.empty(), "--optimizer",
           "such as sgd or adamw");
   require(!out.empty(), "--out", "the directory to write to");
-  if (loss.empty() != target.empty()) {
+  if (job.loss.empty() != job.target.empty()) {
     fail_usage("[braid step] --loss and --target go together");
   }
   constexpr int64_t kMost = int64_t{1} << 40;
-  require_range("--steps", steps.value_or(1), 1, kMost);
-  require_range("--threads", threads, 0, 1024);
-  require_range("--accumulate", accumulate, 1, 65536);
-  require_range("--checkpoint-every", checkpoint_every, 0, kMost);
-  require_range("--seed", seed, 0, INT64_MAX);
+  require_range("--steps", job.steps.value_or(1), 1, kMost);
+  require_range("--threads", job.threads, 0, 1024);
+  require_range("--accumulate", job.accumulate, 1, 65536);
+  require_range("--checkpoint-every", job.checkpoint.every, 0, kMost);
+  require_range("--seed", job.seed, 0, INT64_MAX);
+  const std::string &dtype = job.dtype, &precision = job.precision;
   if (dtype != "" && dtype != "f32" && dtype != "f64") {
     fail_usage("[braid step] --dtype is f32 or f64, not '{}'", dtype);
   }

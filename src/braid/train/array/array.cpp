@@ -203,6 +203,10 @@ void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds) {
 
 void Array::activate(const std::vector<bool>& steps) {
   if (capacity() == 0 || steps == active_) return;
+  if (options_.form.together) {
+    if (std::ranges::find(steps, false) == steps.end()) return;
+    fail_usage("[array.step] members of this array step together");
+  }
   std::vector<double> mask(steps.begin(), steps.end());
   state().write(state().find(passes::kActiveSlot),
                 std::as_bytes(std::span(mask)));

@@ -32,6 +32,7 @@ using MemberContent = std::map<std::string, std::vector<std::byte>>;
 
 struct ArrayOptions {
   ArrayForm form = {};
+  compile::PlanRequest plan = {};       // that its programs follow
   plan::Profile profile = {};           // seconds that lowerings go by
   compile::PassObserver observer = {};  // of its compilation
 };
@@ -119,6 +120,7 @@ class Array {
   void swap_averages();
 
   int64_t used_bytes() const { return backend_.account().used_bytes(); }
+  int64_t peak_bytes() const { return backend_.account().peak_bytes(); }
   runtime::Executables& programs() { return *programs_; }
   runtime::State& state() { return programs_->state(); }
   const runtime::State& state() const { return programs_->state(); }

@@ -37,11 +37,15 @@ void Array::compile() {
   programs_ = std::make_unique<runtime::Executables>(
       first.machine().ops(), std::exchange(specs_.all, {}), backend_,
       runtime::ExecutableOptions{.threads = first.threads(),
+                                 .plan = options_.plan,
                                  .profile = options_.profile,
                                  .observer = options_.observer});
   for (size_t i = 0; i < programs_->size(); ++i) {
+    bool is_eval = std::ranges::any_of(
+        specs_.evals, [&](const auto& eval) { return eval.second == i; });
     feeds_.push_back(std::make_unique<BatchFeed>(
-        first.data(), first.config(), programs_->program(i).graph, capacity()));
+        first.data(), first.config(), programs_->program(i).graph, capacity(),
+        shares_batches() || is_eval));
   }
   own_slots_.assign(1, {});
   for (size_t i = 1; i < kinds_.size(); ++i) {
@@ -52,7 +56,8 @@ void Array::compile() {
   for (size_t i = 0; i < num_phases; ++i) {
     const JobNetwork& network =
         first.model().networks()[first.model().phases()[i].network];
-    bool is_scheduled = capacity() > 0 || network.schedule;
+    bool is_scheduled =
+        network.schedule || (capacity() > 0 && !options_.form.together);
     rates_.push_back(!is_scheduled ? nullptr
                                    : std::make_unique<LearningRates>(
                                          std::vector<passes::Schedule>(

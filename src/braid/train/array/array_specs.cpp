@@ -57,14 +57,14 @@ class SpecBuilder {
 
   void become_array(compile::StepSpec& spec, const SpecOf& spec_of) const {
     spec.capacity = form_.capacity;
-    spec.masked = true;
+    spec.masked = !form_.together;
     if (specs_.is_partial) {
       for (const Job* job : jobs_) {
         spec.members.push_back(spec_of(*job).forward);
       }
     }
     if (spec.learns()) {
-      spec.optimizer.scheduled = true;
+      if (!form_.together) spec.optimizer.scheduled = true;
       spec.optimizer.plateau = std::ranges::any_of(
           jobs_, [](const Job* job) { return watches_loss(*job); });
     }

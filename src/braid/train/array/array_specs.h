@@ -15,6 +15,9 @@ namespace braid::train {
 struct ArrayForm {
   int64_t capacity = 0;         // members; 0: one model without that axis
   bool shares_batches = false;  // all members train on the same batches
+  // None pauses, or leaves before the others: programs have no mask, and rates
+  // are slots of their own only where members have schedules.
+  bool together = false;
 };
 
 struct ArraySpecs {

@@ -35,7 +35,7 @@ double noise_value(int64_t seed, const std::string& name, int64_t step,
 }
 
 BatchFeed::BatchFeed(const JobData& data, const JobConfig& config,
-                     const Graph& graph, int64_t members)
+                     const Graph& graph, int64_t members, bool shares_data)
     : seed_(config.seed), sources_(graph.values().size()) {
   for (ValueId id : graph.inputs()) {
     const Value& value = graph.value(id);
@@ -43,10 +43,7 @@ BatchFeed::BatchFeed(const JobData& data, const JobConfig& config,
     Source& source = sources_[static_cast<size_t>(id)];
     source.field = data.field_of(value.name);
     const Shape& shape = value.type.shape;
-    size_t rank = source.field
-                      ? data.train->fields()[*source.field].shape.size()
-                      : config.noise.at(value.name).shape.size();
-    source.is_shared = members == 0 || shape.size() == rank + 1;
+    source.is_shared = members == 0 || (source.field && shares_data);
     int64_t sets = source.is_shared ? 1 : members;
     int64_t elements = num_elements(shape) / sets;
     source.micro_bytes =

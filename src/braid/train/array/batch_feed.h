@@ -20,9 +20,10 @@ struct MemberInputs {
 class BatchFeed {
  public:
   // Borrows the graph of the program that runs; B `members`, or 0 for one
-  // model. All members have data with these fields and the same noise.
+  // model. All members have data with these fields and the same noise; of an
+  // array they may share the data, never the noise.
   BatchFeed(const JobData& data, const JobConfig& config, const Graph& graph,
-            int64_t members = 0);
+            int64_t members = 0, bool shares_data = false);
 
   // Inputs of a step, by place; draws its noise. Batches must stay until the
   // step is over. An input that members share is that of the first batch.

@@ -4,7 +4,7 @@
 
 #include "braid/ops/build/functions.h"
 #include "braid/plan/lowering_profile.h"
-#include "braid/train/trainer.h"
+#include "braid/runtime/executables.h"
 
 namespace braid::train {
 namespace {
@@ -42,14 +42,14 @@ bool counts(const Node& node) {
   }
 }
 
-double seconds_of_run(Trainer& trainer) {
+double seconds_of_run(runtime::Executor& executor) {
   std::vector<double> seconds;
-  trainer.executor().time_calls(&seconds);
-  trainer.step({});
-  trainer.executor().time_calls(nullptr);
+  executor.time_calls(&seconds);
+  executor.step({});
+  executor.time_calls(nullptr);
   double all = 0;
   for (size_t i = 0; i < seconds.size(); ++i) {
-    const plan::Program& program = trainer.program();
+    const plan::Program& program = executor.program();
     if (counts(program.graph.node(program.calls[i].node))) all += seconds[i];
   }
   return all;
@@ -59,16 +59,15 @@ double seconds_of(const OpTable& ops, const NodeView& one, int64_t members,
                   Lowering lowering, runtime::Backend& backend, int threads) {
   passes::Optimizer still = passes::make_optimizer("sgd");
   still.hyper["lr"] = 0;
-  Trainer trainer(ops, alone(ops, one), backend,
-                  {.optimizer = still,
-                   .members = members,
-                   .threads = threads,
-                   .capture = false,
-                   .lowering = lowering});
-  trainer.initialise(std::vector<int64_t>(static_cast<size_t>(members), 0));
-  double best = seconds_of_run(trainer);
+  runtime::Executables programs(
+      ops,
+      {{.forward = alone(ops, one), .optimizer = still, .capacity = members}},
+      backend, {.threads = threads, .capture = false, .lowering = lowering});
+  programs.state().initialise(
+      std::vector<int64_t>(static_cast<size_t>(members), 0));
+  double best = seconds_of_run(programs.executor(0));
   for (int run = 0; run < kRuns; ++run) {
-    best = std::min(best, seconds_of_run(trainer));
+    best = std::min(best, seconds_of_run(programs.executor(0)));
   }
   return best;
 }

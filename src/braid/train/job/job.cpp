@@ -10,11 +10,17 @@ namespace braid::train {
 namespace {
 
 JobConfig resolved(JobConfig config, const JobHooks& hooks) {
+  if (hooks.given) return config;
   config = with_hooks(std::move(config), hooks);
   config.validate();
   thread_count(config.threads, "job");  // before anything is opened
   resolve_data_paths(config);
   return config;
+}
+
+JobData data_of(const JobConfig& config, const JobHooks& hooks) {
+  if (!hooks.given) return open_data(config, hooks);
+  return {.train = hooks.train, .eval = nullptr, .inputs = {}};
 }
 
 int64_t steps_of(const JobConfig& config, int64_t per_epoch) {
@@ -48,9 +54,8 @@ compile::StepSpec for_rest(int64_t rows, std::string_view way_out,
 Job::Job(const runtime::Machine& machine, JobConfig config, JobHooks hooks)
     : machine_(machine),
       config_(resolved(std::move(config), hooks)),
-      data_(open_data(config_, hooks)),
-      model_(std::make_unique<JobModel>(machine, config_, data_,
-                                        std::move(hooks.loss), hooks.models)),
+      data_(data_of(config_, hooks)),
+      model_(std::make_unique<JobModel>(machine, config_, data_, hooks)),
       best_by_(train::best_by(config_, model_->metrics())),
       stops_by_(train::stops_by(config_, model_->metrics())) {
   if (!hooks.datasets || hooks.datasets->is_new(data_key())) {

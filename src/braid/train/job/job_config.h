@@ -151,7 +151,7 @@ struct JobConfig {
   EvalConfig eval = {};
   int64_t log_every = 10;
   CheckpointConfig checkpoint = {};
-  std::string on_nan = "stop";  // stop, skip
+  std::string on_nan = "stop";  // stop, skip; given models: keep
   std::string device = "cpu";
   std::optional<int64_t> memory_limit = {};  // bytes
   std::map<std::string, NetworkConfig> networks = {};

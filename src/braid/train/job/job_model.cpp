@@ -102,14 +102,23 @@ void check_draws(const JobNetwork& network) {
 }  // namespace
 
 JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
-                   const JobData& data, LossFunction loss,
-                   const ModelFiles* files)
+                   const JobData& data, const JobHooks& hooks)
     : machine_(machine),
       own_files_(machine),
-      files_(files ? files : &own_files_),
+      files_(hooks.models ? hooks.models : &own_files_),
       config_(config),
       data_(data),
-      loss_(std::move(loss)) {
+      loss_(hooks.loss),
+      given_(hooks.given) {
+  if (given_) {
+    networks_.push_back({.name = "",
+                         .config = {.init = config.init},
+                         .optimizer = given_->optimizer,
+                         .schedule = given_->schedule,
+                         .contents = given_->contents});
+    phases_.push_back({});
+    return;
+  }
   if (config.phases.empty()) check_renamed();
   add_networks();
   for (const JobNetwork& network : networks_) check_draws(network);
@@ -316,6 +325,7 @@ void JobModel::prepare(Graph& forward, const JobNetwork& learner) const {
 }
 
 Graph JobModel::forward(size_t phase, int64_t rows) const {
+  if (given_) return *given_->forward;
   const JobPhase& p = phases_[phase];
   Graph graph = config_.phases.empty() ? load_single(rows, Form::kTrain)
                                        : build_phase(p, rows);
@@ -366,6 +376,10 @@ void JobModel::load_files(runtime::State& state, int64_t place) const {
     InitFile file(network.config.init.file);
     file.check(state.slots(), network.prefix());
     file.apply(state, place, network.prefix());
+  }
+  if (!given_) return;
+  for (const auto& [name, value] : given_->values) {
+    set_hyper(state, place, name, value);
   }
 }
 

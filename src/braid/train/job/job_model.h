@@ -38,10 +38,9 @@ struct JobPhase {
 class JobModel {
  public:
   // Borrows the machine, the config and the data. Builds every graph once, so
-  // that what is wrong shows at once. A `loss` counts over the config's.
+  // that what is wrong shows at once. What hooks give counts over the config.
   JobModel(const runtime::Machine& machine, const JobConfig& config,
-           const JobData& data, LossFunction loss = {},
-           const ModelFiles* files = nullptr);
+           const JobData& data, const JobHooks& hooks = {});
 
   const std::vector<JobNetwork>& networks() const { return networks_; }
   const std::vector<JobPhase>& phases() const { return phases_; }
@@ -91,6 +90,7 @@ class JobModel {
   const JobConfig& config_;
   const JobData& data_;
   LossFunction loss_;
+  std::optional<GivenModel> given_;
   std::vector<JobNetwork> networks_;
   std::vector<JobPhase> phases_;
   std::vector<std::string> metrics_;

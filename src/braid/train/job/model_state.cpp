@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "braid/base/error.h"
 #include "braid/base/printable.h"
 #include "braid/base/rng.h"
+#include "braid/base/text.h"
 #include "braid/passes/names.h"
 
 namespace braid::train {
@@ -16,6 +18,12 @@ std::vector<std::string> all_names(const Slot& slot) {
   std::vector<std::string> names{slot.name};
   names.insert(names.end(), slot.aliases.begin(), slot.aliases.end());
   return names;
+}
+
+// Under which name a value of a layer is set for all layers at once.
+std::string common_name(const Slot& slot) {
+  if (slot.use == SlotUse::kDropoutRate) return "dropout";
+  return slot.use == SlotUse::kLabelSmoothing ? "label_smoothing" : "";
 }
 
 std::string type_text(DType dtype, const Shape& shape) {
@@ -88,6 +96,27 @@ bool is_of_model(const Slot& slot) {
 
 bool is_saved(const Slot& slot) {
   return slot.role != Role::kGradient && slot.role != Role::kConstant;
+}
+
+void set_hyper(runtime::State& state, int64_t member, const std::string& name,
+               double value) {
+  std::vector<std::string> known;
+  bool found = false;
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    const Slot& slot = state.slots()[i];
+    if (slot.role != Role::kHyper || !slot.belongs_to(member)) continue;
+    std::string own = slot.own_name();
+    known.push_back(own.substr(passes::hyper_slot("").size()));
+    std::string common = common_name(slot);
+    if (!common.empty()) known.push_back(common);
+    if (name != known.back() && own != passes::hyper_slot(name)) continue;
+    state.write_member(static_cast<SlotId>(i), member,
+                       std::as_bytes(std::span(&value, 1)));
+    found = true;
+  }
+  if (found) return;
+  fail_usage("[member] no value '{}' can be set\nHINT: did you mean '{}'?",
+             name, nearest_name(name, known));
 }
 
 InitFile::InitFile(const std::filesystem::path& path)

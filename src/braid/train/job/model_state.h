@@ -22,6 +22,11 @@ bool is_of_model(const Slot& slot);
 // anew by every step, constants come with the model.
 bool is_saved(const Slot& slot);
 
+// Sets a hyper-parameter of a member: "lr", or "dropout" for all its dropout
+// layers, "label_smoothing" for all its losses. Unknown names are errors.
+void set_hyper(runtime::State& state, int64_t member, const std::string& name,
+               double value);
+
 // A file of initial parameters and buffers, with the name it has in errors.
 class InitFile {
  public:

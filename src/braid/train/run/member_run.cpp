@@ -159,6 +159,7 @@ void MemberRun::log(const std::string& text) {
 void MemberRun::add_loss(size_t phase, double loss) {
   last_losses_[phase] = loss;
   if (!std::isfinite(loss)) {
+    if (job_.config().on_nan == "keep") return;  // it is no step left out
     ++record_.skips[phase].in_a_row;
     ++record_.skips[phase].since_line;
     return;

@@ -34,8 +34,9 @@ bool Run::tick() {
       for (MemberRun* member : training) member->start();
       has_begun_ = true;
     }
-    bool is_interrupted = !training.empty() && options_.stop && options_.stop();
-    if (training.empty() || is_interrupted) {
+    bool are_at_end = std::ranges::all_of(training, &MemberRun::is_at_end);
+    bool is_interrupted = !are_at_end && options_.stop && options_.stop();
+    if (are_at_end || is_interrupted) {
       end(is_interrupted);
       return false;
     }
@@ -208,7 +209,7 @@ void Run::check_finite(MemberRun& member, const Array::StepLoss& loss) {
   if (std::isfinite(loss.loss)) return;
   const std::string& rule = member.job().config().on_nan;
   bool skips = rule == "skip";
-  if (skips && !member.is_stuck(loss.phase)) return;
+  if (rule == "keep" || (skips && !member.is_stuck(loss.phase))) return;
   std::string text = fmt::format("the loss is {} at step {}",
                                  loss_text(loss.loss), loss.step + 1);
   // Steps after that one do not count.

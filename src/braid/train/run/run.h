@@ -39,6 +39,9 @@ struct RunOptions {
   ArrayReport* report = nullptr;
   // Keeps other records than `out` says.
   std::unique_ptr<Recorder> recorder = {};
+  // Of several jobs: see ArrayForm. All of them take as many steps.
+  bool together = false;
+  compile::PlanRequest plan = {};       // that programs follow
   plan::Profile profile = {};           // of several jobs, see ArrayOptions
   compile::PassObserver observer = {};  // of what is compiled
   bool logs_passes = false;  // a line for each pass, with a hash of its result

@@ -12,7 +12,9 @@
 namespace braid::train {
 namespace {
 
+constexpr const char* kModelFile = "model";
 constexpr const char* kStateFile = "state";
+constexpr int64_t kAllPlaces = -1;
 
 // What a job alone keeps besides its networks. In an array rates have slots
 // that a job without a schedule does not have.
@@ -33,25 +35,40 @@ std::string type_text(const io::TensorBytes& tensor) {
                      shape_text(tensor.shape));
 }
 
+// Slots that the file of that name keeps, for all members.
+std::vector<SlotId> whole_slots(const runtime::State& state,
+                                const std::string& file) {
+  std::vector<SlotId> slots;
+  for (size_t i = 0; i < state.slots().size(); ++i) {
+    const Slot& slot = state.slots()[i];
+    bool is_there = is_of_model(slot) == (file == kModelFile);
+    if (is_saved(slot) && is_there) slots.push_back(static_cast<SlotId>(i));
+  }
+  return slots;
+}
+
 void restore_slot(const io::SafetensorsFile& file, const std::string& name,
                   runtime::State& state, SlotId id, int64_t place,
                   const io::CheckpointDir& checkpoint) {
   const Slot& slot = state.slots()[static_cast<size_t>(id)];
+  bool is_whole = place == kAllPlaces;
+  const Shape shape = is_whole ? slot.stored_shape() : slot.shape;
   const io::TensorBytes* tensor = file.find(name);
-  if (!tensor || tensor->dtype != slot.dtype || tensor->shape != slot.shape) {
+  if (!tensor || tensor->dtype != slot.dtype || tensor->shape != shape) {
     fail_world(
         "[resume] '{}' is of another job: expected {}{} for '{}', got {}\n"
         "HINT: the model and the optimizer must be those of the checkpoint",
-        checkpoint.path.string(), dtype_name(slot.dtype),
-        shape_text(slot.shape), name, tensor ? type_text(*tensor) : "none");
+        checkpoint.path.string(), dtype_name(slot.dtype), shape_text(shape),
+        name, tensor ? type_text(*tensor) : "none");
   }
-  state.write_member(id, place, tensor->bytes);
+  is_whole ? state.write(id, tensor->bytes)
+           : state.write_member(id, place, tensor->bytes);
 }
 
 }  // namespace
 
 std::string model_file_name(const JobNetwork& network) {
-  return network.name.empty() ? "model" : network.name;
+  return network.name.empty() ? kModelFile : network.name;
 }
 
 std::vector<std::string> checkpoint_file_names(
@@ -107,6 +124,29 @@ void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
       if (!is_of_model(slot) || !is_own) continue;
       restore_slot(file, name.substr(prefix.size()), state,
                    static_cast<SlotId>(i), place, checkpoint);
+    }
+    file.check();
+  }
+}
+
+std::vector<io::OwnedCheckpointFile> whole_files(const runtime::State& state) {
+  std::vector<io::OwnedCheckpointFile> files;
+  for (const char* name : {kModelFile, kStateFile}) {
+    TensorList& list = files.emplace_back(name, TensorList{}).tensors;
+    for (SlotId id : whole_slots(state, name)) {
+      const Slot& slot = state.slots()[static_cast<size_t>(id)];
+      list.add_slot(slot, slot.stored_shape(), state.read(id));
+    }
+  }
+  return files;
+}
+
+void restore_whole(const io::CheckpointDir& checkpoint, runtime::State& state) {
+  for (const char* name : {kModelFile, kStateFile}) {
+    io::SafetensorsFile file = checkpoint.open(name);
+    for (SlotId id : whole_slots(state, name)) {
+      const Slot& slot = state.slots()[static_cast<size_t>(id)];
+      restore_slot(file, slot.name, state, id, kAllPlaces, checkpoint);
     }
     file.check();
   }

@@ -31,6 +31,10 @@ void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
                    const std::vector<JobNetwork>& networks, int64_t place = 0,
                    const std::string& prefix = "");
 
+// The same of a whole array in two files, each slot as it is stored: [B, ...].
+std::vector<io::OwnedCheckpointFile> whole_files(const runtime::State& state);
+void restore_whole(const io::CheckpointDir& checkpoint, runtime::State& state);
+
 // The newest whole checkpoint, if there is one; throws when all that exist are
 // damaged.
 io::NewestCheckpoint newest_checkpoint(const std::filesystem::path& root);

@@ -114,7 +114,9 @@ void Run::compile_array() {
   run_.array = std::make_unique<Array>(
       kinds, *backend_,
       ArrayOptions{.form = {.capacity = run_.capacity,
-                            .shares_batches = can_share_batches()},
+                            .shares_batches = can_share_batches(),
+                            .together = options_.together},
+                   .plan = options_.plan,
                    .profile = options_.profile,
                    .observer = pass_observer()});
   compile_s_ = seconds_since(begin);

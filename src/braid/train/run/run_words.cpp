@@ -111,7 +111,7 @@ std::string array_words(const Array& array, size_t num_jobs) {
   return text;
 }
 
-std::string plan_words(const plan::Plan& plan) {
+std::string segments_text(const plan::Plan& plan) {
   std::map<std::string, int> counts;
   for (const plan::Decision& decision : plan.segments) {
     ++counts[decision_text(decision)];
@@ -120,8 +120,12 @@ std::string plan_words(const plan::Plan& plan) {
   for (const auto& [decision, count] : counts) {
     append(list, fmt::format("{} {}", count, decision));
   }
-  return fmt::format("plan   {} segments: {} · prefetch {}",
-                     plan.segments.size(), list, plan.depth);
+  return fmt::format("{} segments: {}", plan.segments.size(), list);
+}
+
+std::string plan_words(const plan::Plan& plan) {
+  return fmt::format("plan   {} · prefetch {}", segments_text(plan),
+                     plan.depth);
 }
 
 std::string result_words(const RunRecord& record) {

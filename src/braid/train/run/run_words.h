@@ -31,7 +31,9 @@ std::string model_words(const Job& job, runtime::Executables& programs);
 // "array  8 of 24 jobs at once, all on the same batches"
 std::string array_words(const Array& array, size_t num_jobs);
 
+// "12 segments: 12 keep,resident,device", and with it
 // "plan   12 segments: 12 keep,resident,device · prefetch 1"
+std::string segments_text(const plan::Plan& plan);
 std::string plan_words(const plan::Plan& plan);
 
 // "memory 2.00 MiB for the values of a step, 1.91 MiB that stay"

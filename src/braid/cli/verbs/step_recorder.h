@@ -1,0 +1,58 @@
+// StepRecorder: what a `step` run leaves: the gradients of the first step, the
+// results of the last, and checkpoints between them. A checkpoint keeps the
+// losses so far and the arguments that made them, so that only the same run
+// goes on.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "braid/cli/out_dir.h"
+#include "braid/cli/verbs/step_job.h"
+#include "braid/io/checkpoint/checkpoint_writer.h"
+#include "braid/train/run/recorder.h"
+
+namespace braid::cli {
+
+class StepRecorder : public train::Recorder {
+ public:
+  // Borrows the job and the directory. `on_ready` is called when nothing but
+  // the directory is missing.
+  StepRecorder(const StepJob& job, OutDir& out, std::function<void()> on_ready);
+
+  void read(train::RunContext& run, const train::Reporter&) override;
+  void tidy(train::RunContext& run) override;
+  void create(train::RunContext& run) override;
+  void restore(train::MemberRun& member, train::Array& array) override;
+  void add_loss(const train::MemberRun& member, size_t phase, int64_t step,
+                double loss) override;
+  void save(train::RunContext& run, const train::Reporter&,
+            const train::MemberList& due) override;
+  void pause(train::MemberRun&, train::Array&) override {}
+  void finish() override { checkpoints_.finish(); }
+
+  const std::vector<std::vector<double>>& losses() const { return losses_; }
+  int64_t saved_step() const { return saved_step_; }
+  // The first loss that is not finite, in words; empty: there is none. Where
+  // steps are left out they count only if a member has no other.
+  std::string failure() const;
+
+ private:
+  void tap_gradients(train::Array& array);
+  void write_gradients();
+  void write_results(train::Array& array) const;
+
+  const StepJob& job_;
+  OutDir& out_;
+  std::function<void()> on_ready_;
+  std::optional<io::CheckpointDir> source_;  // to go on from
+  io::CheckpointWriter checkpoints_;
+  std::vector<std::vector<double>> losses_;  // by member, then step
+  int64_t saved_step_ = 0;                   // of the newest checkpoint
+  runtime::Executor* tapped_ = nullptr;      // until the first step is over
+  std::vector<io::TensorList> gradients_;    // by member
+};
+
+}  // namespace braid::cli
