@@ -117,7 +117,7 @@ void advance(const Call& call) {
 KernelTable mixing_kernels() {
   KernelTable table;
   auto add = [&](const std::string& op, void (*body)(const Call&)) {
-    table.add(op, [body](const Call& call) -> Run {
+    table.add(op, [body](const Call& call) -> Thunk {
       return [body, call] { body(call); };
     });
   };

@@ -153,7 +153,7 @@ TEST_F(ArrayTest, GrowsAndShrinks) {
   live.drop(second);
   live.array().compact();
   EXPECT_EQ(live.array().capacity(), 3);
-  EXPECT_EQ(live.array().place(fourth), 2);
+  EXPECT_EQ(live.array().lane(fourth), 2);
   EXPECT_THROW(live.array().resize(2), std::invalid_argument);
   live.step();
   for (MemberId member : live.array().members()) {
@@ -241,7 +241,7 @@ TEST_F(PartialArray, EveryMemberIsAsIfItWereAlone) {
   }
 }
 
-TEST_F(PartialArray, MembersLeaveAndComeBackToTheirPlaces) {
+TEST_F(PartialArray, MembersLeaveAndComeBackToTheirLanes) {
   LiveMembers live(differing_, 4);
   std::vector<MemberId> ids;
   for (const Job* job : differing_) ids.push_back(live.add(*job));
@@ -262,7 +262,7 @@ TEST_F(PartialArray, MembersLeaveAndComeBackToTheirPlaces) {
   }
 }
 
-TEST_F(PartialArray, NeedsAPlaceForEachOfThem) {
+TEST_F(PartialArray, NeedsALaneForEachOfThem) {
   auto backend = open_cpu();
   EXPECT_THROW(Array(differing_, *backend, {.form = {.capacity = 3}}),
                std::invalid_argument);
@@ -292,7 +292,7 @@ io::CheckpointDir save_members(LiveMembers& live,
   for (MemberId member : live.array().members()) {
     for (io::OwnedCheckpointFile& file : checkpoint_files(
              live.array().state(), live.job(member).model().networks(),
-             live.array().place(member))) {
+             live.array().lane(member))) {
       file.name = member_prefix(member) + file.name;
       files.push_back(std::move(file));
     }
@@ -312,10 +312,10 @@ std::unique_ptr<LiveMembers> resumed(LiveMembers& live,
   auto next = std::make_unique<LiveMembers>(kinds, live.array().capacity());
   for (MemberId member : live.array().members()) {
     const Job& job = live.job(member);
-    int64_t place = live.array().place(member);
-    next->add(job, place, live.steps(member));
+    int64_t lane = live.array().lane(member);
+    next->add(job, lane, live.steps(member));
     restore_state(checkpoint, next->array().state(), job.model().networks(),
-                  place, member_prefix(member));
+                  lane, member_prefix(member));
   }
   std::filesystem::remove_all(root);
   return next;

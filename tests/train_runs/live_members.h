@@ -84,8 +84,8 @@ class LiveMembers {
     return join(array_->add(job, content), job, steps);
   }
   // With initial content, to be filled from a checkpoint of so many steps.
-  MemberId add(const Job& job, int64_t place, int64_t steps) {
-    return join(array_->add(job, place), job, steps);
+  MemberId add(const Job& job, int64_t lane, int64_t steps) {
+    return join(array_->add(job, lane), job, steps);
   }
   MemberId replace(MemberId old, const Job& job) {
     MemberId member = array_->replace(old, job);
@@ -99,11 +99,11 @@ class LiveMembers {
 
   // One step of every member.
   void step() {
-    std::vector<data::Batch> batches(static_cast<size_t>(array_->num_places()));
+    std::vector<data::Batch> batches(static_cast<size_t>(array_->num_lanes()));
     std::map<int64_t, std::vector<Array::Turn>> turns;  // by rows
     for (auto& [member, trainee] : trainees_) {
       const data::Batch* batch = trainee->loader.next();
-      batches[static_cast<size_t>(array_->place(member))] = *batch;
+      batches[static_cast<size_t>(array_->lane(member))] = *batch;
       turns[batch->rows].push_back({member, trainee->step++});
     }
     for (data::Batch& batch : batches) {
@@ -124,7 +124,7 @@ class LiveMembers {
     return member;
   }
 
-  // For places without a member, whose numbers do not count.
+  // For lanes without a member, whose numbers do not count.
   const data::Batch* any_batch() {
     if (!idle_)
       idle_ = std::make_unique<Trainee>(*trainees_.begin()->second->job);

@@ -14,7 +14,7 @@ using Names = std::vector<std::string>;
 
 Graph fused(const std::string& statements) {
   StepGraph step{graph_of(statements), 1, {}};
-  step = fusions(table(), layout(table(), step));
+  step = fusion(table(), layout(table(), step));
   verify(step.graph);
   return std::move(step.graph);
 }
@@ -325,7 +325,7 @@ TEST(FusionPass, GradientsAndSlotsAreMapped) {
                  3,
                  {}};
   step.gradients[0] = node_of(step.graph, "neg").outputs[0];
-  StepGraph next = fusions(table(), layout(table(), step));
+  StepGraph next = fusion(table(), layout(table(), step));
   verify(next.graph);
   EXPECT_EQ(next.micro_batches, 3);
   EXPECT_EQ(op_names(next.graph), (Names{"fusion", "assign"}));

@@ -168,7 +168,7 @@ int run_step(const StepOptions& options) {
   auto machine = runtime::this_machine();
   if (options.form == "eval") return run_eval(*machine, options);
   StepJob job = read_job(*machine, options);
-  OutDir out(options.out, job.num_places());
+  OutDir out(options.out, job.num_lanes());
   auto recorder =
       std::make_unique<StepRecorder>(job, out, [&] { preparing.reset(); });
   StepRecorder& records = *recorder;

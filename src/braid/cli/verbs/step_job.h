@@ -25,7 +25,7 @@ struct StepJob {
   nlohmann::json arguments;
 
   const train::Job& first() const { return *members[0]; }
-  int64_t num_places() const { return is_array ? std::ssize(members) : 0; }
+  int64_t num_lanes() const { return is_array ? std::ssize(members) : 0; }
 };
 
 // Borrows the machine.

@@ -130,9 +130,9 @@ void StepRecorder::create(train::RunContext& run) {
   }
 }
 
-// All of them, once the last has its place.
+// All of them, once the last has its lane.
 void StepRecorder::restore(train::MemberRun&, train::Array& array) {
-  bool are_all = array.size() == array.num_places();
+  bool are_all = array.size() == array.num_lanes();
   if (source_ && are_all) train::restore_whole(*source_, array.state());
 }
 
@@ -191,17 +191,16 @@ void StepRecorder::save(train::RunContext& run, const train::Reporter&,
 void StepRecorder::write_results(train::Array& array) const {
   std::string memory = memory_json(job_, array).dump(2) + "\n";
   for (size_t k = 0; k < losses_.size(); ++k) {
-    auto place = static_cast<int64_t>(k);
-    auto folder = out_.member_path(place);
+    auto lane = static_cast<int64_t>(k);
+    auto folder = out_.member_path(lane);
     io::write_file_atomically(folder / "memory.json", memory);
     io::write_file_atomically(folder / "losses.json",
                               losses_json(losses_[k]).dump() + "\n");
     io::write_safetensors(folder / "state.safetensors",
-                          train::member_state(array.state(), place).tensors());
+                          train::member_state(array.state(), lane).tensors());
     if (!job_.first().model().networks()[0].optimizer.average) continue;
-    io::write_safetensors(
-        folder / "ema.safetensors",
-        train::member_average(array.state(), place).tensors());
+    io::write_safetensors(folder / "ema.safetensors",
+                          train::member_average(array.state(), lane).tensors());
   }
 }
 

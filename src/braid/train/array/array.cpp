@@ -26,116 +26,116 @@ Array::Array(std::vector<const Job*> kinds, runtime::Backend& backend,
   if (capacity() < 0) {
     fail_usage("[array] expected a capacity from 0, got {}", capacity());
   }
-  places_.resize(static_cast<size_t>(std::max<int64_t>(capacity(), 1)));
+  lanes_.resize(static_cast<size_t>(std::max<int64_t>(capacity(), 1)));
   compile();
 }
 
 int64_t Array::size() const {
   return std::ranges::count_if(
-      places_, [](const Place& place) { return place.job != nullptr; });
+      lanes_, [](const Lane& lane) { return lane.job != nullptr; });
 }
 
 std::vector<MemberId> Array::members() const {
   std::vector<MemberId> ids;
-  for (const Place& place : places_) {
-    if (place.job) ids.push_back(place.member);
+  for (const Lane& lane : lanes_) {
+    if (lane.job) ids.push_back(lane.member);
   }
   return ids;
 }
 
 bool Array::has(MemberId member) const {
-  return std::ranges::any_of(places_, [&](const Place& place) {
-    return place.job && place.member == member;
+  return std::ranges::any_of(lanes_, [&](const Lane& lane) {
+    return lane.job && lane.member == member;
   });
 }
 
 size_t Array::at(MemberId member) const {
-  for (size_t i = 0; i < places_.size(); ++i) {
-    if (places_[i].job && places_[i].member == member) return i;
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].job && lanes_[i].member == member) return i;
   }
   fail_usage("[array] there is no member {}", member);
 }
 
-int64_t Array::place(MemberId member) const {
+int64_t Array::lane(MemberId member) const {
   return static_cast<int64_t>(at(member));
 }
 
-size_t Array::place_for(const Job& job) const {
-  for (size_t i = 0; i < places_.size(); ++i) {
+size_t Array::lane_for(const Job& job) const {
+  for (size_t i = 0; i < lanes_.size(); ++i) {
     bool fits = !is_partial() || kinds_[i] == &job;
-    if (!places_[i].job && fits) return i;
+    if (!lanes_[i].job && fits) return i;
   }
   fail_usage(
-      "[array.add] all {} places are taken\n"
+      "[array.add] all {} lanes are taken\n"
       "HINT: drop a member, or resize the array",
-      places_.size());
+      lanes_.size());
 }
 
 MemberId Array::add(const Job& job) {
   admit(job);
-  size_t place = place_for(job);
-  seat(place, job);
-  return places_[place].member;
+  size_t lane = lane_for(job);
+  occupy(lane, job);
+  return lanes_[lane].member;
 }
 
-bool Array::is_free(int64_t place, const Job& job) const {
-  if (place < 0 || place >= num_places()) return false;
-  auto at = static_cast<size_t>(place);
-  return !places_[at].job && (!is_partial() || kinds_[at] == &job);
+bool Array::is_free(int64_t lane, const Job& job) const {
+  if (lane < 0 || lane >= num_lanes()) return false;
+  auto at = static_cast<size_t>(lane);
+  return !lanes_[at].job && (!is_partial() || kinds_[at] == &job);
 }
 
-MemberId Array::add(const Job& job, int64_t place) {
+MemberId Array::add(const Job& job, int64_t lane) {
   admit(job);
-  if (!is_free(place, job)) {
-    fail_usage("[array.add] place {} is not free", place);
+  if (!is_free(lane, job)) {
+    fail_usage("[array.add] lane {} is not free", lane);
   }
-  auto at = static_cast<size_t>(place);
-  seat(at, job);
-  return places_[at].member;
+  auto at = static_cast<size_t>(lane);
+  occupy(at, job);
+  return lanes_[at].member;
 }
 
 MemberId Array::add(const Job& job, const MemberContent& content) {
   admit(job);
-  size_t place = place_for(job);
-  check_content(place, content);
-  seat(place, job);
-  write_content(place, content);
-  return places_[place].member;
+  size_t lane = lane_for(job);
+  check_content(lane, content);
+  occupy(lane, job);
+  write_content(lane, content);
+  return lanes_[lane].member;
 }
 
-void Array::drop(MemberId member) { places_[at(member)] = {}; }
+void Array::drop(MemberId member) { lanes_[at(member)] = {}; }
 
 MemberId Array::replace(MemberId member, const Job& job) {
-  if (is_partial() && places_[at(member)].job != &job) {
-    fail_usage("[array.replace] members that differ have places of their own");
+  if (is_partial() && lanes_[at(member)].job != &job) {
+    fail_usage("[array.replace] members that differ have lanes of their own");
   }
   admit(job);
-  size_t place = at(member);
-  seat(place, job);
-  return places_[place].member;
+  size_t lane = at(member);
+  occupy(lane, job);
+  return lanes_[lane].member;
 }
 
 // A job that needs other programs than those there are brings them along.
 void Array::admit(const Job& job) {
   if (is_compiled_for(job)) return;
   std::vector<const Job*> kinds;
-  for (const Place& place : places_) {
-    if (place.job) kinds.push_back(place.job);
+  for (const Lane& lane : lanes_) {
+    if (lane.job) kinds.push_back(lane.job);
   }
   kinds.push_back(&job);
   rebuild(is_partial() ? std::ssize(kinds) : capacity(), kinds);
 }
 
-void Array::seat(size_t place, const Job& job) {
-  write_initial(place, job);
-  set_schedules(place, job);
-  places_[place] = {next_id_++, &job};
+void Array::occupy(size_t lane, const Job& job) {
+  write_initial(lane, job);
+  set_schedules(lane, job);
+  lanes_[lane] = {next_id_++, &job};
 }
 
 void Array::restore(MemberId member, const MemberContent& content) {
-  size_t place = at(member);
-  check_content(place, content);
-  write_content(place, content);
+  size_t lane = at(member);
+  check_content(lane, content);
+  write_content(lane, content);
 }
 
 void Array::part_batches() {
@@ -152,43 +152,43 @@ void Array::part_batches() {
 
 void Array::resize(int64_t capacity) {
   if (capacity < std::max<int64_t>(size(), 1)) {
-    fail_usage("[array.resize] expected {} places or more, got {}",
+    fail_usage("[array.resize] expected {} lanes or more, got {}",
                std::max<int64_t>(size(), 1), capacity);
   }
   if (capacity == options_.form.capacity) return;
   std::vector<const Job*> kinds = kinds_;
   if (is_partial()) {
     kinds.clear();
-    for (const Place& place : places_) {
-      if (place.job) kinds.push_back(place.job);
+    for (const Lane& lane : lanes_) {
+      if (lane.job) kinds.push_back(lane.job);
     }
   }
   rebuild(capacity, kinds);
 }
 
-// Members move to the first places, in order. Memory of the old array is given
+// Members move to the first lanes, in order. Memory of the old array is given
 // back before that of the new one is taken.
 void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds) {
   settle(0);
-  std::vector<Place> members;
+  std::vector<Lane> members;
   std::vector<MemberContent> contents;
-  for (const Place& place : places_) {
-    if (!place.job) continue;
-    members.push_back(place);
-    contents.push_back(content(place.member));
+  for (const Lane& lane : lanes_) {
+    if (!lane.job) continue;
+    members.push_back(lane);
+    contents.push_back(content(lane.member));
   }
   auto fill = [&](int64_t with, const std::vector<const Job*>& of) {
     options_.form.capacity = with;
     kinds_ = of;
-    places_ = {};
-    places_.resize(static_cast<size_t>(std::max<int64_t>(with, 1)));
+    lanes_ = {};
+    lanes_.resize(static_cast<size_t>(std::max<int64_t>(with, 1)));
     compile();
     for (size_t i = 0; i < members.size(); ++i) {
-      size_t place = place_for(*members[i].job);
-      write_initial(place, *members[i].job);
-      write_content(place, contents[i]);
-      set_schedules(place, *members[i].job);
-      places_[place] = members[i];
+      size_t lane = lane_for(*members[i].job);
+      write_initial(lane, *members[i].job);
+      write_content(lane, contents[i]);
+      set_schedules(lane, *members[i].job);
+      lanes_[lane] = members[i];
     }
   };
   std::vector<const Job*> kinds_before = kinds_;
@@ -216,26 +216,26 @@ void Array::activate(const std::vector<bool>& steps) {
 void Array::step(size_t phase, std::span<const Turn> turns,
                  const std::vector<data::Batch>& batches) {
   if (turns.empty()) return;
-  auto batch_of = [&](size_t place) {
-    return &batches[shares_batches() ? 0 : place];
+  auto batch_of = [&](size_t lane) {
+    return &batches[shares_batches() ? 0 : lane];
   };
   Issued issued{.phase = phase};
-  std::vector<MemberInputs> inputs(places_.size());
-  std::vector<bool> steps(places_.size(), false);
-  for (size_t i = 0; i < places_.size(); ++i) {
+  std::vector<MemberInputs> inputs(lanes_.size());
+  std::vector<bool> steps(lanes_.size(), false);
+  for (size_t i = 0; i < lanes_.size(); ++i) {
     inputs[i] = {.batch = batch_of(i), .steps = false};
   }
   int64_t rows = batch_of(at(turns[0].member))->rows;
   for (const Turn& turn : turns) {
-    size_t place = at(turn.member);
-    if (batch_of(place)->rows != rows) {
+    size_t lane = at(turn.member);
+    if (batch_of(lane)->rows != rows) {
       fail_usage("[array.step] batches of {} and {} rows in one step", rows,
-                 batch_of(place)->rows);
+                 batch_of(lane)->rows);
     }
-    inputs[place].seed = places_[place].job->config().seed;
-    inputs[place].step = turn.step;
-    inputs[place].steps = steps[place] = true;
-    issued.turns.emplace_back(place, turn);
+    inputs[lane].seed = lanes_[lane].job->config().seed;
+    inputs[lane].step = turn.step;
+    inputs[lane].steps = steps[lane] = true;
+    issued.turns.emplace_back(lane, turn);
   }
   size_t program = issued.program = specs_.steps.at({phase, rows});
   runtime::Executor& executor = programs_->executor(program);
@@ -249,7 +249,7 @@ void Array::step(size_t phase, std::span<const Turn> turns,
   bool watches = rates && rates->watches_loss();
   if (rates) {
     rates->after_step(
-        watches ? executor.losses() : std::vector<double>(places_.size()),
+        watches ? executor.losses() : std::vector<double>(lanes_.size()),
         steps);
   }
   issued.number = executor.num_steps();
@@ -263,8 +263,8 @@ void Array::settle(int64_t lag) {
     const Issued& oldest = issued_.front();
     std::vector<double> losses =
         programs_->executor(oldest.program).losses(oldest.number);
-    for (const auto& [place, turn] : oldest.turns) {
-      double loss = losses_[oldest.phase][place] = losses.at(place);
+    for (const auto& [lane, turn] : oldest.turns) {
+      double loss = losses_[oldest.phase][lane] = losses.at(lane);
       settled_.push_back({oldest.phase, turn.member, turn.step, loss});
     }
     issued_.pop_front();

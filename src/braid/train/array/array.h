@@ -1,11 +1,11 @@
 // Array: jobs of one kind that train as one, each as if it were alone.
 //
-// It has places for a number of members. Members enter and leave between any
-// two steps, and nothing is compiled for that; another number of places is
-// compiled anew. A place without a member, and a member that has no turn,
+// It has lanes for a number of members. Members enter and leave between any
+// two steps, and nothing is compiled for that; another number of lanes is
+// compiled anew. A lane without a member, and a member that has no turn,
 // stay as they are and change nothing for the others.
 //
-// An array of no places at all is a single model without an axis of members,
+// An array of no lanes at all is a single model without an axis of members,
 // which has exactly one member.
 #pragma once
 
@@ -43,7 +43,7 @@ class Array {
  public:
   // Compiles what these jobs need, which may become members later. They agree
   // in everything but numbers (see job_signature.h); or they differ in some
-  // layers (see passes/array/partial.h): then there is a place for each of
+  // layers (see passes/array/partial.h): then there is a lane for each of
   // them, which only that job can have. Throws when they do not fit the
   // device's limit.
   Array(std::vector<const Job*> kinds, runtime::Backend& backend,
@@ -56,30 +56,30 @@ class Array {
   bool is_partial() const {
     return specs_.is_partial;
   }  // members differ in layers
-  int64_t num_places() const { return static_cast<int64_t>(places_.size()); }
+  int64_t num_lanes() const { return static_cast<int64_t>(lanes_.size()); }
   int64_t size() const;                   // members that there are
-  std::vector<MemberId> members() const;  // by place
+  std::vector<MemberId> members() const;  // by lane
   bool has(MemberId member) const;
-  const Job& job(MemberId member) const { return *places_[at(member)].job; }
-  int64_t place(MemberId member) const;  // throws for one that is not here
+  const Job& job(MemberId member) const { return *lanes_[at(member)].job; }
+  int64_t lane(MemberId member) const;  // throws for one that is not here
 
   // A member that begins as its job says, or goes on from a content. Throws
-  // when there is no free place or the content is of another kind; then
+  // when there is no free lane or the content is of another kind; then
   // nothing has changed.
   MemberId add(const Job& job);
-  MemberId add(const Job& job, int64_t place);        // which must be free
-  bool is_free(int64_t place, const Job& job) const;  // for that job
+  MemberId add(const Job& job, int64_t lane);        // which must be free
+  bool is_free(int64_t lane, const Job& job) const;  // for that job
   MemberId add(const Job& job, const MemberContent& content);
-  // Its place is free; its content is lost.
+  // Its lane is free; its content is lost.
   void drop(MemberId member);
-  // The new one takes the old one's place.
+  // The new one takes the old one's lane.
   MemberId replace(MemberId member, const Job& job);
   // A copy; blocks while it comes from the device.
   MemberContent content(MemberId member) const;
   // What add() would have given it. Throws as that does.
   void restore(MemberId member, const MemberContent& content);
 
-  // Other numbers of places, from the number of members on; where members
+  // Other numbers of lanes, from the number of members on; where members
   // differ, exactly that many. Blocks while it compiles. When that fails
   // everything is as before.
   void resize(int64_t capacity);
@@ -92,7 +92,7 @@ class Array {
     MemberId member = 0;
     int64_t step = 0;
   };
-  // Issues one step of a phase. Batches are by place (the only one where they
+  // Issues one step of a phase. Batches are by lane (the only one where they
   // are shared), and those of all turns have the same number of rows; they may
   // change once it returns. Does not wait for the device, unless a schedule
   // must see the losses before the next step.
@@ -113,7 +113,7 @@ class Array {
   double loss(size_t phase, MemberId member);
   double rate(size_t phase, MemberId member) const;
 
-  // Runs the evaluation of all members on a batch. Its outputs are by place.
+  // Runs the evaluation of all members on a batch. Its outputs are by lane.
   const runtime::Executor& evaluate(const data::Batch& batch);
   // Averaged weights take the place of the others where there are some; the
   // second call brings them back.
@@ -126,29 +126,28 @@ class Array {
   const runtime::State& state() const { return programs_->state(); }
 
  private:
-  struct Place {
+  struct Lane {
     MemberId member = kNoMember;
     const Job* job = nullptr;
   };
   static constexpr MemberId kNoMember = -1;
 
   size_t at(MemberId member) const;
-  size_t place_for(const Job& job) const;
+  size_t lane_for(const Job& job) const;
   void admit(const Job& job);
-  void seat(size_t place, const Job& job);
+  void occupy(size_t lane, const Job& job);
   void compile();
   void rebuild(int64_t capacity, const std::vector<const Job*>& kinds);
   bool is_compiled_for(const Job& job) const;
   const std::map<std::string, Slot>* slots_of(const Job& job) const;
   using VisitBeginning =
       std::function<void(SlotId slot, std::vector<std::byte> content)>;
-  void for_beginnings(size_t place, const Job& job,
-                      const VisitBeginning& visit);
+  void for_beginnings(size_t lane, const Job& job, const VisitBeginning& visit);
   void make_beginnings();
-  void write_initial(size_t place, const Job& job);
-  void check_content(size_t place, const MemberContent& content) const;
-  void write_content(size_t place, const MemberContent& content);
-  void set_schedules(size_t place, const Job& job);
+  void write_initial(size_t lane, const Job& job);
+  void check_content(size_t lane, const MemberContent& content) const;
+  void write_content(size_t lane, const MemberContent& content);
+  void set_schedules(size_t lane, const Job& job);
   void activate(const std::vector<bool>& steps);
   void settle(int64_t lag);
 
@@ -165,7 +164,7 @@ class Array {
     std::vector<std::byte> content;
   };
   std::map<const Job*, std::vector<Beginning>> ready_;
-  std::vector<Place> places_;
+  std::vector<Lane> lanes_;
   MemberId next_id_ = 0;
   ArraySpecs specs_;  // of the programs; without their graphs
   std::unique_ptr<runtime::Executables> programs_;
@@ -175,12 +174,12 @@ class Array {
   struct Issued {
     size_t program = 0, phase = 0;
     int64_t number = 0;                               // of the program's steps
-    std::vector<std::pair<size_t, Turn>> turns = {};  // by place
+    std::vector<std::pair<size_t, Turn>> turns = {};  // by lane
   };
   std::deque<Issued> issued_;
   std::vector<StepLoss> settled_;
-  std::vector<std::vector<double>> losses_;  // the last by phase, then place
-  std::vector<bool> active_;  // what the mask holds, by place
+  std::vector<std::vector<double>> losses_;  // the last by phase, then lane
+  std::vector<bool> active_;                 // what the mask holds, by lane
 };
 
 // Whether a slot is part of a member's content.

@@ -52,7 +52,7 @@ void Array::compile() {
     own_slots_.push_back(own_slots(*kinds_[i]));
   }
   make_beginnings();
-  losses_.assign(num_phases, std::vector<double>(places_.size()));
+  losses_.assign(num_phases, std::vector<double>(lanes_.size()));
   for (size_t i = 0; i < num_phases; ++i) {
     const JobNetwork& network =
         first.model().networks()[first.model().phases()[i].network];
@@ -61,7 +61,7 @@ void Array::compile() {
     rates_.push_back(!is_scheduled ? nullptr
                                    : std::make_unique<LearningRates>(
                                          std::vector<passes::Schedule>(
-                                             places_.size(), constant_rate()),
+                                             lanes_.size(), constant_rate()),
                                          state(), network.name));
   }
 }
@@ -88,8 +88,8 @@ const std::map<std::string, Slot>* Array::slots_of(const Job& job) const {
   return &own_slots_[static_cast<size_t>(at - kinds_.begin())];
 }
 
-// visit(slot, content) for all that a member begins with in that place.
-void Array::for_beginnings(size_t place, const Job& job,
+// visit(slot, content) for all that a member begins with in that lane.
+void Array::for_beginnings(size_t lane, const Job& job,
                            const VisitBeginning& visit) {
   const std::map<std::string, Slot>* known = slots_of(job);
   const std::map<std::string, Slot> own =
@@ -97,8 +97,8 @@ void Array::for_beginnings(size_t place, const Job& job,
   if (!known) known = &own;
   for (size_t i = 0; i < state().slots().size(); ++i) {
     const Slot& slot = state().slots()[i];
-    auto member = static_cast<int64_t>(place);
-    if (!slot.belongs_to(member) || (is_shared(slot) && place > 0)) continue;
+    auto member = static_cast<int64_t>(lane);
+    if (!slot.belongs_to(member) || (is_shared(slot) && lane > 0)) continue;
     auto found = known->find(slot.own_name());
     std::optional<Slot> general;
     if (found == known->end()) general = slot.of_member(member);
@@ -113,9 +113,9 @@ void Array::make_beginnings() {
   constexpr int64_t kSmall = 1 << 18, kAll = 1 << 26;  // bytes
   ready_.clear();
   int64_t bytes = 0;
-  bool differs = is_partial();  // by place
+  bool differs = is_partial();  // by lane
   for (const Slot& slot : state().slots()) {
-    bytes += slot.bytes() / num_places();
+    bytes += slot.bytes() / num_lanes();
     differs = differs || !slot.inits.empty();
   }
   if (differs || bytes > kSmall || bytes * std::ssize(kinds_) > kAll) return;
@@ -127,17 +127,16 @@ void Array::make_beginnings() {
   }
 }
 
-void Array::write_initial(size_t place, const Job& job) {
-  auto member = static_cast<int64_t>(place);
+void Array::write_initial(size_t lane, const Job& job) {
+  auto member = static_cast<int64_t>(lane);
   auto ready = ready_.find(&job);
   if (ready == ready_.end()) {
-    for_beginnings(place, job,
-                   [&](SlotId slot, std::vector<std::byte> content) {
-                     state().write_member(slot, member, content);
-                   });
+    for_beginnings(lane, job, [&](SlotId slot, std::vector<std::byte> content) {
+      state().write_member(slot, member, content);
+    });
   } else {
     for (const Beginning& begins : ready->second) {
-      if (begins.is_shared && place > 0) continue;
+      if (begins.is_shared && lane > 0) continue;
       state().write_member(begins.slot, member, begins.content);
     }
   }
@@ -145,12 +144,12 @@ void Array::write_initial(size_t place, const Job& job) {
   active_.clear();  // the mask was written too
 }
 
-void Array::set_schedules(size_t place, const Job& job) {
+void Array::set_schedules(size_t lane, const Job& job) {
   for (size_t i = 0; i < rates_.size(); ++i) {
     if (!rates_[i]) continue;
     const JobNetwork& network =
         job.model().networks()[job.model().phases()[i].network];
-    rates_[i]->set_schedule(place, network.schedule.value_or(constant_rate()));
+    rates_[i]->set_schedule(lane, network.schedule.value_or(constant_rate()));
   }
 }
 
@@ -158,15 +157,15 @@ MemberContent Array::content(MemberId member) const {
   MemberContent content;
   for (size_t i = 0; i < state().slots().size(); ++i) {
     const Slot& slot = state().slots()[i];
-    if (!is_of_member(slot) || !slot.belongs_to(place(member))) continue;
+    if (!is_of_member(slot) || !slot.belongs_to(lane(member))) continue;
     content[slot.own_name()] =
-        state().read_member(static_cast<SlotId>(i), place(member));
+        state().read_member(static_cast<SlotId>(i), lane(member));
   }
   return content;
 }
 
-void Array::check_content(size_t place, const MemberContent& content) const {
-  auto member = static_cast<int64_t>(place);
+void Array::check_content(size_t lane, const MemberContent& content) const {
+  auto member = static_cast<int64_t>(lane);
   for (const auto& [name, bytes] : content) {
     SlotId id = state().find(name, member);
     SlotUse use = use_of_name(name, Role::kCounter);
@@ -186,9 +185,9 @@ void Array::check_content(size_t place, const MemberContent& content) const {
   }
 }
 
-void Array::write_content(size_t place, const MemberContent& content) {
+void Array::write_content(size_t lane, const MemberContent& content) {
   for (const auto& [name, bytes] : content) {
-    auto member = static_cast<int64_t>(place);
+    auto member = static_cast<int64_t>(lane);
     SlotId id = state().find(name, member);
     if (id == kNone) continue;
     state().write_member(id, member, bytes);

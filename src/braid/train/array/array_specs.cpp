@@ -19,7 +19,7 @@ class SpecBuilder {
       : jobs_(jobs), form_(form) {
     specs_.is_partial = form.capacity > 0 && !are_alike(jobs);
     if (specs_.is_partial && form.capacity != std::ssize(jobs)) {
-      fail_usage("[array] {} jobs that differ need {} places, got {}",
+      fail_usage("[array] {} jobs that differ need {} lanes, got {}",
                  jobs.size(), jobs.size(), form.capacity);
     }
   }

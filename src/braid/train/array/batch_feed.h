@@ -25,7 +25,7 @@ class BatchFeed {
   BatchFeed(const JobData& data, const JobConfig& config, const Graph& graph,
             int64_t members = 0, bool shares_data = false);
 
-  // Inputs of a step, by place; draws its noise. Batches must stay until the
+  // Inputs of a step, by lane; draws its noise. Batches must stay until the
   // step is over. An input that members share is that of the first batch.
   void set(std::span<const MemberInputs> members);
   // The same for one model.

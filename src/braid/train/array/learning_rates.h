@@ -21,7 +21,7 @@ class LearningRates {
   // Another schedule for a member, from its next step on.
   void set_schedule(size_t member, passes::Schedule schedule);
 
-  // Members that pause are those whose place in `steps` is false; empty:
+  // Members that pause are those whose lane in `steps` is false; empty:
   // nobody does. Nothing of theirs changes.
   void before_step(const std::vector<bool>& steps = {});
   // Whether the rates of the next step depend on the losses of this one.

@@ -365,21 +365,21 @@ void JobModel::initialise(runtime::State& state) const {
   load_files(state, 0);
 }
 
-void JobModel::load_files(runtime::State& state, int64_t place) const {
+void JobModel::load_files(runtime::State& state, int64_t lane) const {
   for (const JobNetwork& network : networks_) {
     FirstWeights how{.prefix = network.prefix(), .draws = draws(network)};
     for (const config::Option& rule : network.config.init.rules) {
       how.initialised.push_back(rule.name);
     }
-    if (network.contents) network.contents->apply(state, place, how);
+    if (network.contents) network.contents->apply(state, lane, how);
     if (network.config.init.file.empty()) continue;
     InitFile file(network.config.init.file);
     file.check(state.slots(), network.prefix());
-    file.apply(state, place, network.prefix());
+    file.apply(state, lane, network.prefix());
   }
   if (!given_) return;
   for (const auto& [name, value] : given_->values) {
-    set_hyper(state, place, name, value);
+    set_hyper(state, lane, name, value);
   }
 }
 

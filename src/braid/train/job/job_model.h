@@ -65,8 +65,8 @@ class JobModel {
 
   // Fills a new state: by the seed, then files.
   void initialise(runtime::State& state) const;
-  // Only what comes from files; of an array the member in that place.
-  void load_files(runtime::State& state, int64_t place) const;
+  // Only what comes from files; of an array the member in that lane.
+  void load_files(runtime::State& state, int64_t lane) const;
 
  private:
   void add_networks();

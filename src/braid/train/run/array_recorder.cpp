@@ -116,8 +116,8 @@ void ArrayRecorder::read_array(RunContext& run,
     member.state = record.members[i].state;
     member.failure = record.members[i].failure;
     member.record() = record.members[i].record;
-    member.former_place = record.members[i].place;
-    if (member.former_place >= 0) {
+    member.former_lane = record.members[i].lane;
+    if (member.former_lane >= 0) {
       sources_[&member] = {checkpoint, file_prefix(run, member)};
     }
     if (!record.members[i].is_due) continue;
@@ -195,7 +195,7 @@ void ArrayRecorder::restore(MemberRun& member, Array& array) {
   auto source = sources_.find(&member);
   if (source == sources_.end()) return;
   restore_state(source->second.checkpoint, array.state(),
-                member.job().model().networks(), array.place(member.member),
+                member.job().model().networks(), array.lane(member.member),
                 source->second.prefix);
 }
 
@@ -211,7 +211,7 @@ void ArrayRecorder::save(RunContext& run, const Reporter& reporter,
     member->record().time_s = member->elapsed();
     for (io::OwnedCheckpointFile& file :
          checkpoint_files(run.array->state(), member->job().model().networks(),
-                          run.array->place(member->member))) {
+                          run.array->lane(member->member))) {
       file.name = file_prefix(run, *member) + file.name;
       files.push_back(std::move(file));
     }

@@ -28,7 +28,7 @@ struct StepReport {
 
 // How a job of a list stands.
 enum class MemberState {
-  kWaiting,  // for an array before it, or for a place in one
+  kWaiting,  // for an array before it, or for a lane in one
   kTraining,
   kPaused,  // until somebody promotes it
   kDone,

@@ -1,4 +1,4 @@
-// MemberRun: what a job has while it trains besides its place in an array:
+// MemberRun: what a job has while it trains besides its lane in an array:
 // where it is, its numbers, its files.
 #pragma once
 
@@ -39,14 +39,14 @@ class MemberRun {
   const io::Scalars& evaluation() const { return record_.evaluation; }
 
   MemberState state = MemberState::kWaiting;
-  MemberId member = -1;       // in the array, while it trains
-  int64_t former_place = -1;  // that it had in a checkpoint; -1: none
-  size_t number = 0;          // of its row in the report of an array
-  int64_t until = 0;          // it pauses after that step; 0: it does not
-  int64_t rows = 0;           // of its last batch
-  int64_t saved_step = -1;    // of the newest checkpoint; -1: none
-  std::string failure = {};   // why it failed
-  bool writes = true;         // false: leaves its folder as it is
+  MemberId member = -1;      // in the array, while it trains
+  int64_t former_lane = -1;  // that it had in a checkpoint; -1: none
+  size_t number = 0;         // of its row in the report of an array
+  int64_t until = 0;         // it pauses after that step; 0: it does not
+  int64_t rows = 0;          // of its last batch
+  int64_t saved_step = -1;   // of the newest checkpoint; -1: none
+  std::string failure = {};  // why it failed
+  bool writes = true;        // false: leaves its folder as it is
 
   // Takes the lock of its folder, which it holds while it lives.
   void lock();

@@ -82,8 +82,8 @@ Var total(Var flags) {
 
 // Scores of the targets, [..., 1].
 Var own_scores(const ClassScores& c, Var known) {
-  Var place = unsqueeze(where(known, c.target, Number(int64_t{0})), -1);
-  return gather(c.scores, -1, place);
+  Var lane = unsqueeze(where(known, c.target, Number(int64_t{0})), -1);
+  return gather(c.scores, -1, lane);
 }
 
 // Whether the target has the highest score, and that is a number.
@@ -130,12 +130,12 @@ void add_class_outputs(Graph& eval, const std::vector<std::string>& names) {
 }
 
 double number_of(const runtime::Executor& executor, const std::string& name,
-                 size_t place) {
+                 size_t lane) {
   const Graph& graph = executor.program().graph;
   DType dtype = graph.value(graph.find_output(name)).type.dtype;
   std::vector<std::byte> bytes = executor.output(name);
   auto item = static_cast<size_t>(item_bytes(dtype));
-  return number_at(bytes.data() + place * item, dtype);
+  return number_at(bytes.data() + lane * item, dtype);
 }
 
 }  // namespace
@@ -175,20 +175,20 @@ void add_metric_outputs(Graph& eval, const std::vector<std::string>& names) {
 }
 
 void MetricSums::add(const runtime::Executor& executor, int64_t rows,
-                     size_t place) {
+                     size_t lane) {
   const Graph& graph = executor.program().graph;
   auto weight = static_cast<double>(rows);
   rows_ += weight;
   bool has_own = graph.find_output(kWeight) != kNone;
-  double of_loss = has_own ? number_of(executor, kWeight, place) : weight;
+  double of_loss = has_own ? number_of(executor, kWeight, lane) : weight;
   loss_weight_ += of_loss;
   // A batch without any target has no loss.
-  if (of_loss != 0) sums_["loss"] += executor.losses().at(place) * of_loss;
+  if (of_loss != 0) sums_["loss"] += executor.losses().at(lane) * of_loss;
   for (const Output& output : graph.outputs()) {
     if (output.name == "loss" || output.name == kWeight) continue;
     bool is_count = output.name.starts_with("metric/");
     sums_[output.name] +=
-        number_of(executor, output.name, place) * (is_count ? 1 : weight);
+        number_of(executor, output.name, lane) * (is_count ? 1 : weight);
   }
 }
 

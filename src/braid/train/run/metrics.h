@@ -29,8 +29,8 @@ class MetricSums {
       : names_(std::move(names)) {}
 
   // The last run of an evaluation, over a batch of so many rows; of an array
-  // the member in that place.
-  void add(const runtime::Executor& executor, int64_t rows, size_t place = 0);
+  // the member in that lane.
+  void add(const runtime::Executor& executor, int64_t rows, size_t lane = 0);
   std::map<std::string, double> values() const;
 
  private:

@@ -20,7 +20,7 @@ class Recorder {
 
   // Takes the locks of what exists.
   virtual void lock(RunContext&) {}
-  // Before anything is compiled: gives members the records, states and places
+  // Before anything is compiled: gives members the records, states and lanes
   // that they had. Changes nothing outside.
   virtual void read(RunContext&, const Reporter&) {}
   // The records that were read fit the jobs: completes what a killed process
@@ -28,7 +28,7 @@ class Recorder {
   virtual void tidy(RunContext&) {}
   // Everything else is known to work: makes what is new.
   virtual void create(RunContext&) {}
-  // Writes the content of a member that goes on into its place.
+  // Writes the content of a member that goes on into its lane.
   virtual void restore(MemberRun& member, Array& array) = 0;
   // It begins to train: makes what create() did not know of.
   virtual void open(MemberRun&) {}
@@ -37,7 +37,7 @@ class Recorder {
                         double /*loss*/) {}
   // Keeps the present state of those members, and maybe that of others.
   virtual void save(RunContext&, const Reporter&, const MemberList& due) = 0;
-  // A member that was just saved gives its place up and may go on later.
+  // A member that was just saved gives its lane up and may go on later.
   virtual void pause(MemberRun& member, Array& array) = 0;
   // Blocks until all that was saved is on the disk.
   virtual void finish() {}

@@ -28,7 +28,7 @@ bool Run::tick() {
   try {
     if (options_.control) options_.control(*this);
     retire();
-    seat_waiting();
+    admit_waiting();
     MemberList training = run_.with_state(MemberState::kTraining);
     if (!has_begun_) {
       for (MemberRun* member : training) member->start();
@@ -116,13 +116,13 @@ void Run::prepare_loader() {
   if (loader_) return;
   const Array& array = *run_.array;
   size_t count =
-      array.shares_batches() ? 1 : static_cast<size_t>(array.num_places());
+      array.shares_batches() ? 1 : static_cast<size_t>(array.num_lanes());
   std::vector<data::LoaderPart> parts(count);
   for (MemberRun* member : run_.with_state(MemberState::kTraining)) {
-    size_t place = static_cast<size_t>(array.place(member->member));
-    parts[array.shares_batches() ? 0 : place] = {member->job().data().train,
-                                                 member->job().loader_options(),
-                                                 member->record().position};
+    size_t lane = static_cast<size_t>(array.lane(member->member));
+    parts[array.shares_batches() ? 0 : lane] = {member->job().data().train,
+                                                member->job().loader_options(),
+                                                member->record().position};
   }
   loader_ = std::make_unique<data::JointLoader>(std::move(parts));
 }
@@ -142,8 +142,8 @@ void Run::step() {
   }
   Array& array = *run_.array;
   auto batch_of = [&](const MemberRun& member) -> const data::Batch& {
-    auto place = static_cast<size_t>(array.place(member.member));
-    return (*batches)[array.shares_batches() ? 0 : place];
+    auto lane = static_cast<size_t>(array.lane(member.member));
+    return (*batches)[array.shares_batches() ? 0 : lane];
   };
   MemberList training = run_.with_state(MemberState::kTraining);
   bool are_all = training.size() == run_.members.size();
@@ -303,7 +303,7 @@ void Run::end_member(MemberRun& member, MemberState state) {
                          member.record().step));
 }
 
-// Places of those that ended or pause are free.
+// Lanes of those that ended or pause are free.
 void Run::retire() {
   for (const auto& member : run_.members) {
     bool is_gone =
@@ -328,7 +328,7 @@ void Run::retire() {
   loader_.reset();
 }
 
-// How many places an array should have: members that differ fill all of them;
+// How many lanes an array should have: members that differ fill all of them;
 // others leave less than half of them free when nobody waits.
 int64_t Run::fitting_capacity(int64_t present, bool is_partial) const {
   auto left =
@@ -385,7 +385,7 @@ void Run::promote(size_t number, int64_t until) {
   }
   member.until = until;
   if (member.state == MemberState::kTraining) return;
-  retire();  // it may hold its place still
+  retire();  // it may hold its lane still
   std::erase(queue_, &member);
   member.state = MemberState::kWaiting;
   queue_.push_front(&member);

@@ -73,7 +73,7 @@ class Run {
   Run(const Job& job, RunOptions options);
 
   // The same for several jobs with one signature, which train as an array.
-  // When there are more than `capacity`, others enter as places become free.
+  // When there are more than `capacity`, others enter as lanes become free.
   // Each has its own folder, as if it had been trained alone, and goes on from
   // what is there when that is more than the array's checkpoint has.
   Run(const std::vector<RunMember>& members, RunOptions options);
@@ -97,7 +97,7 @@ class Run {
   size_t add(const RunMember& member);
   // It ends here, with a checkpoint.
   void stop(size_t member);
-  // It gives its place up, with a checkpoint, until it is promoted.
+  // It gives its lane up, with a checkpoint, until it is promoted.
   void pause(size_t member);
   // It goes on before all that wait, from where it paused. After the step
   // `until` it pauses again; 0: it trains to its end.
@@ -139,7 +139,7 @@ class Run {
   void compile_array();
   void enter(MemberRun& member);
   void start(MemberRun& member);
-  void seat_waiting();
+  void admit_waiting();
   void say_what_is_ready();
   void say_what_was_checked(const Job& job);
   bool can_share_batches() const;

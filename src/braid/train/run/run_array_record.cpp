@@ -20,7 +20,7 @@ Json array_record_json(const std::vector<std::unique_ptr<MemberRun>>& members,
          {"state", member_state_name(member->state)},
          {"failure", member->failure},
          {"record", record_json(member->record())},
-         {"place", member->member < 0 ? -1 : array.place(member->member)},
+         {"place", member->member < 0 ? -1 : array.lane(member->member)},
          {"due", is_due}});
   }
   return {{"ticks", ticks}, {"capacity", array.capacity()}, {"members", list}};
@@ -36,7 +36,7 @@ ArrayRecord read_array_record(const Json& json) {
            .state = parse_member_state(member.at("state").get<std::string>()),
            .failure = member.at("failure"),
            .record = read_record(member.at("record")),
-           .place = member.at("place"),
+           .lane = member.at("place"),
            .is_due = member.at("due")});
     }
     return record;

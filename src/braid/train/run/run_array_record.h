@@ -17,7 +17,7 @@ struct ArrayRecord {
     MemberState state = MemberState::kWaiting;
     std::string failure = {};
     RunRecord record = {};
-    int64_t place = -1;   // in the array; -1: it has none
+    int64_t lane = -1;    // in the array; -1: it has none
     bool is_due = false;  // its own folder gets this checkpoint
   };
   int64_t ticks = 0;  // steps of the array

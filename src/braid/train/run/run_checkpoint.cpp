@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kModelFile = "model";
 constexpr const char* kStateFile = "state";
-constexpr int64_t kAllPlaces = -1;
+constexpr int64_t kAllLanes = -1;
 
 // What a job alone keeps besides its networks. In an array rates have slots
 // that a job without a schedule does not have.
@@ -48,10 +48,10 @@ std::vector<SlotId> whole_slots(const runtime::State& state,
 }
 
 void restore_slot(const io::SafetensorsFile& file, const std::string& name,
-                  runtime::State& state, SlotId id, int64_t place,
+                  runtime::State& state, SlotId id, int64_t lane,
                   const io::CheckpointDir& checkpoint) {
   const Slot& slot = state.slots()[static_cast<size_t>(id)];
-  bool is_whole = place == kAllPlaces;
+  bool is_whole = lane == kAllLanes;
   const Shape shape = is_whole ? slot.stored_shape() : slot.shape;
   const io::TensorBytes* tensor = file.find(name);
   if (!tensor || tensor->dtype != slot.dtype || tensor->shape != shape) {
@@ -62,7 +62,7 @@ void restore_slot(const io::SafetensorsFile& file, const std::string& name,
         name, tensor ? type_text(*tensor) : "none");
   }
   is_whole ? state.write(id, tensor->bytes)
-           : state.write_member(id, place, tensor->bytes);
+           : state.write_member(id, lane, tensor->bytes);
 }
 
 }  // namespace
@@ -83,33 +83,33 @@ std::vector<std::string> checkpoint_file_names(
 
 std::vector<io::OwnedCheckpointFile> checkpoint_files(
     const runtime::State& state, const std::vector<JobNetwork>& networks,
-    int64_t place) {
+    int64_t lane) {
   std::vector<io::OwnedCheckpointFile> files;
   for (const JobNetwork& network : networks) {
     std::string name = model_file_name(network), prefix = network.prefix();
-    files.push_back({name, member_state(state, place, prefix)});
+    files.push_back({name, member_state(state, lane, prefix)});
     if (!network.optimizer.average) continue;
-    files.push_back({name + "_ema", member_average(state, place, prefix)});
+    files.push_back({name + "_ema", member_average(state, lane, prefix)});
   }
   TensorList rest;
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const Slot& slot = state.slots()[i];
-    if (!is_rest(slot, networks) || !slot.belongs_to(place)) continue;
-    rest.add_slot(slot.of_member(place), slot.shape,
-                  state.read_member(static_cast<SlotId>(i), place));
+    if (!is_rest(slot, networks) || !slot.belongs_to(lane)) continue;
+    rest.add_slot(slot.of_member(lane), slot.shape,
+                  state.read_member(static_cast<SlotId>(i), lane));
   }
   files.push_back({kStateFile, std::move(rest)});
   return files;
 }
 
 void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
-                   const std::vector<JobNetwork>& networks, int64_t place,
+                   const std::vector<JobNetwork>& networks, int64_t lane,
                    const std::string& file_prefix) {
   io::SafetensorsFile rest = checkpoint.open(file_prefix + kStateFile);
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const Slot& slot = state.slots()[i];
-    if (!is_rest(slot, networks) || !slot.belongs_to(place)) continue;
-    restore_slot(rest, slot.own_name(), state, static_cast<SlotId>(i), place,
+    if (!is_rest(slot, networks) || !slot.belongs_to(lane)) continue;
+    restore_slot(rest, slot.own_name(), state, static_cast<SlotId>(i), lane,
                  checkpoint);
   }
   rest.check();
@@ -120,10 +120,10 @@ void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
     for (size_t i = 0; i < state.slots().size(); ++i) {
       const Slot& slot = state.slots()[i];
       std::string name = slot.own_name();
-      bool is_own = slot.belongs_to(place) && name.starts_with(prefix);
+      bool is_own = slot.belongs_to(lane) && name.starts_with(prefix);
       if (!is_of_model(slot) || !is_own) continue;
       restore_slot(file, name.substr(prefix.size()), state,
-                   static_cast<SlotId>(i), place, checkpoint);
+                   static_cast<SlotId>(i), lane, checkpoint);
     }
     file.check();
   }
@@ -146,7 +146,7 @@ void restore_whole(const io::CheckpointDir& checkpoint, runtime::State& state) {
     io::SafetensorsFile file = checkpoint.open(name);
     for (SlotId id : whole_slots(state, name)) {
       const Slot& slot = state.slots()[static_cast<size_t>(id)];
-      restore_slot(file, slot.name, state, id, kAllPlaces, checkpoint);
+      restore_slot(file, slot.name, state, id, kAllLanes, checkpoint);
     }
     file.check();
   }

@@ -20,15 +20,15 @@ std::vector<std::string> checkpoint_file_names(
     const std::vector<JobNetwork>& networks);
 
 // Copies of what is on the device; blocks as long as copying takes. Of an array
-// the member in that place, as it would be alone.
+// the member in that lane, as it would be alone.
 std::vector<io::OwnedCheckpointFile> checkpoint_files(
     const runtime::State& state, const std::vector<JobNetwork>& networks,
-    int64_t place = 0);
+    int64_t lane = 0);
 
-// Fills the state, of an array the place. `prefix` is what names of files begin
+// Fills the state, of an array the lane. `prefix` is what names of files begin
 // with. Throws std::runtime_error when the checkpoint is of another job.
 void restore_state(const io::CheckpointDir& checkpoint, runtime::State& state,
-                   const std::vector<JobNetwork>& networks, int64_t place = 0,
+                   const std::vector<JobNetwork>& networks, int64_t lane = 0,
                    const std::string& prefix = "");
 
 // The same of a whole array in two files, each slot as it is stored: [B, ...].

@@ -95,8 +95,8 @@ std::vector<MemberRun::Values> Run::evaluate_on(const MemberList& members) {
   while (const data::Batch* batch = next()) {
     const runtime::Executor& executor = run_.array->evaluate(*batch);
     for (size_t i = 0; i < members.size(); ++i) {
-      auto place = static_cast<size_t>(run_.array->place(members[i]->member));
-      sums[i].add(executor, batch->rows, place);
+      auto lane = static_cast<size_t>(run_.array->lane(members[i]->member));
+      sums[i].add(executor, batch->rows, lane);
     }
   }
   std::vector<MemberRun::Values> values;

@@ -1,5 +1,5 @@
 // How a run begins: folders, the newest checkpoint if there is one, programs,
-// and members in their places.
+// and members in their lanes.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -66,7 +66,7 @@ void Run::begin() {
   for (MemberState state : {MemberState::kTraining, MemberState::kWaiting}) {
     std::ranges::copy(run_.with_state(state), std::back_inserter(queue_));
   }
-  seat_waiting();
+  admit_waiting();
 }
 
 // What a job alone ended with can be had still.
@@ -109,7 +109,7 @@ void Run::compile_array() {
     run_.capacity = fitting_capacity(run_.capacity, !are_alike(kinds));
   }
   if (run_.capacity != before) {
-    for (const auto& member : run_.members) member->former_place = -1;
+    for (const auto& member : run_.members) member->former_lane = -1;
   }
   run_.array = std::make_unique<Array>(
       kinds, *backend_,
@@ -144,7 +144,7 @@ bool Run::can_share_batches() const {
          run_.with_state(MemberState::kWaiting).empty();
 }
 
-// A member gets a place: as its job says, or as it was. Nothing is written.
+// A member gets a lane: as its job says, or as it was. Nothing is written.
 void Run::enter(MemberRun& member) {
   Array& array = *run_.array;
   if (array.shares_batches()) {
@@ -153,10 +153,10 @@ void Run::enter(MemberRun& member) {
       if (is_in && !has_batches_of(member, *other)) array.part_batches();
     }
   }
-  bool has_place = array.is_free(member.former_place, member.job());
-  member.member = has_place ? array.add(member.job(), member.former_place)
-                            : array.add(member.job());
-  member.former_place = -1;
+  bool has_lane = array.is_free(member.former_lane, member.job());
+  member.member = has_lane ? array.add(member.job(), member.former_lane)
+                           : array.add(member.job());
+  member.former_lane = -1;
   member.state = MemberState::kTraining;
   recorder_->restore(member, array);
 }
@@ -175,12 +175,12 @@ void Run::start(MemberRun& member) {
 
 // The first ones bring the programs along. Files are made once everything else
 // is known to work.
-void Run::seat_waiting() {
+void Run::admit_waiting() {
   if (queue_.empty()) return;
   bool is_first = !run_.array;
   if (is_first) compile_array();
   MemberList entered;
-  while (!queue_.empty() && run_.array->size() < run_.array->num_places()) {
+  while (!queue_.empty() && run_.array->size() < run_.array->num_lanes()) {
     entered.push_back(queue_.front());
     queue_.pop_front();
     enter(*entered.back());

@@ -102,11 +102,11 @@ std::string model_words(const Job& job, runtime::Executables& programs) {
 }
 
 std::string array_words(const Array& array, size_t num_jobs) {
-  auto places = static_cast<size_t>(array.num_places());
+  auto lanes = static_cast<size_t>(array.num_lanes());
   std::string text =
-      num_jobs <= places
+      num_jobs <= lanes
           ? fmt::format("array  {} jobs as one", num_jobs)
-          : fmt::format("array  {} of {} jobs at once", places, num_jobs);
+          : fmt::format("array  {} of {} jobs at once", lanes, num_jobs);
   if (array.shares_batches()) text += ", all on the same batches";
   return text;
 }
