@@ -36,9 +36,9 @@ class GivenJobs : public testing::Test {
                             .values = {{"lr", lr}}}}});
   }
 
-  std::vector<float> weights(Run& run, int64_t place) const {
+  std::vector<float> weights(train::Run& run, int64_t member) const {
     const runtime::State& state = run.programs().state();
-    std::vector<std::byte> bytes = state.read_member(state.find("w"), place);
+    std::vector<std::byte> bytes = state.read_member(state.find("w"), member);
     std::vector<float> numbers(2);
     std::memcpy(numbers.data(), bytes.data(), bytes.size());
     return numbers;
@@ -52,7 +52,7 @@ class GivenJobs : public testing::Test {
 TEST_F(GivenJobs, LearnFromTheMeanOfTheirRowsWithTheirOwnValues) {
   auto only = job(0.1);
   ReportLog seen;
-  Run run(*only, {.listener = &seen, .lag = 0});
+  train::Run run(*only, {.listener = &seen, .lag = 0});
   EXPECT_EQ(run.run(), Ending::kDone);
   ASSERT_EQ(seen.steps.size(), 3);
   // By hand: gradients {0.5, 1.25} take the weights to {0.45, 0.375}.
@@ -67,11 +67,11 @@ TEST_F(GivenJobs, TogetherAreAsIfAloneThoughALossIsNotFinite) {
     jobs.push_back(job(lr));
     members.push_back({.name = "", .job = jobs.back().get()});
   }
-  Run together(members, {.together = true});
+  train::Run together(members, {.together = true});
   EXPECT_EQ(together.run(), Ending::kDone);
   EXPECT_EQ(together.steps_done(), 3);
   for (int64_t k : {0, 2}) {
-    Run alone(*jobs[static_cast<size_t>(k)], {});
+    train::Run alone(*jobs[static_cast<size_t>(k)], {});
     alone.run();
     EXPECT_EQ(weights(together, k), weights(alone, 0));
   }
