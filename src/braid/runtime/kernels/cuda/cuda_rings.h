@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "braid/runtime/backend.h"
@@ -22,9 +25,12 @@ class PinnedMemory {
                "cudaHostAlloc");
     data_ = static_cast<std::byte*>(data);
   }
-  ~PinnedMemory() { cudaFreeHost(data_); }
-  PinnedMemory(const PinnedMemory&) = delete;
-  PinnedMemory& operator=(const PinnedMemory&) = delete;
+  ~PinnedMemory() {
+    if (data_) cudaFreeHost(data_);
+  }
+  PinnedMemory(PinnedMemory&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
+  PinnedMemory& operator=(PinnedMemory&&) = delete;
 
   std::byte* data() const { return data_; }
   size_t bytes() const { return bytes_; }
@@ -32,6 +38,26 @@ class PinnedMemory {
  private:
   std::byte* data_ = nullptr;
   size_t bytes_;
+};
+
+// Pinned memory that programs come and go with: taking it from the driver, and
+// giving it back, would each hold up the whole device. One thread.
+class PinnedPool {
+ public:
+  PinnedMemory take(size_t bytes) {
+    auto at = std::find_if(free_.begin(), free_.end(),
+                           [&](const auto& m) { return m->bytes() >= bytes; });
+    if (at == free_.end()) return PinnedMemory(std::bit_ceil(bytes + 1));
+    std::unique_ptr<PinnedMemory> found = std::move(*at);
+    free_.erase(at);
+    return std::move(*found);
+  }
+  void give_back(PinnedMemory memory) {
+    free_.push_back(std::make_unique<PinnedMemory>(std::move(memory)));
+  }
+
+ private:
+  std::vector<std::unique_ptr<PinnedMemory>> free_;
 };
 
 // Bytes on their way to the device. They are copied here, and from here when
@@ -45,7 +71,7 @@ class InputRing {
     for (auto left = static_cast<size_t>(bytes); left > 0;) {
       if (used_ == kPartBytes) turn(stream);
       size_t size = std::min(left, kPartBytes - used_);
-      std::byte* from = memory_.data() + part_ * kPartBytes + used_;
+      std::byte* from = part() + used_;
       std::memcpy(from, host, size);
       check_cuda(cudaMemcpyAsync(device, from, size, cudaMemcpyHostToDevice,
                                  stream.get()),
@@ -55,8 +81,14 @@ class InputRing {
   }
 
  private:
-  static constexpr size_t kPartBytes = 4 << 20;
-  static constexpr size_t kParts = 8;
+  static constexpr size_t kPartBytes = 2 << 20;
+  static constexpr size_t kParts = 16;
+
+  // Pinned when the ring first comes to it: small models need one part.
+  std::byte* part() {
+    if (part_ == memory_.size()) memory_.emplace_back(kPartBytes);
+    return memory_[part_].data();
+  }
 
   void turn(const CudaStream& stream) {
     copied_[part_].record(stream);
@@ -65,7 +97,7 @@ class InputRing {
     copied_[part_].await();  // one that was never recorded has happened
   }
 
-  PinnedMemory memory_{kParts * kPartBytes};
+  std::vector<PinnedMemory> memory_;  // by part
   std::array<CudaEvent, kParts> copied_;
   size_t part_ = 0, used_ = 0;
 };
@@ -74,13 +106,17 @@ class CudaResultRing : public ResultRing {
  public:
   // Borrows all.
   CudaResultRing(int64_t entries, int64_t bytes, const CudaStream& stream,
-                 HostErrors& errors)
+                 PinnedPool& pool, HostErrors& errors)
       : bytes_(static_cast<size_t>(bytes)),
-        memory_(static_cast<size_t>(entries) * bytes_),
+        pool_(pool),
+        memory_(pool.take(static_cast<size_t>(entries) * bytes_)),
         come_(static_cast<size_t>(entries)),
         stream_(stream),
         errors_(errors) {}
-  ~CudaResultRing() override { cudaStreamSynchronize(stream_.get()); }
+  ~CudaResultRing() override {
+    cudaStreamSynchronize(stream_.get());
+    pool_.give_back(std::move(memory_));
+  }
 
   void put(int64_t entry, const std::byte* device) override {
     check_cuda(cudaMemcpyAsync(at(entry), device, bytes_,
@@ -100,6 +136,7 @@ class CudaResultRing : public ResultRing {
   }
 
   size_t bytes_;
+  PinnedPool& pool_;
   PinnedMemory memory_;
   std::vector<CudaEvent> come_;  // by entry
   const CudaStream& stream_;
