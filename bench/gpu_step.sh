@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds, checks training on a CUDA device against the CPU and writes a record:
 #   bench/gpu_step.sh [FILE]      default: bench/results/gpu_spine.txt
+# Logs are kept in build/gpu_logs.
 # Errors are max |gpu - cpu| / max |cpu| of the worst tensor of the state. Times
 # are for information: small models, inputs made and copied by the host in each
 # step.
@@ -12,8 +13,9 @@ file=${1:-bench/results/gpu_spine.txt}
 python=$(braid_python)
 command -v nvidia-smi >/dev/null || die "no nvidia-smi: is there a CUDA device?"
 scripts/build.sh
-logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
+logs=build/gpu_logs
+rm -rf "$logs"
+mkdir -p "$logs"
 status=0
 
 # check NAME SHARDS PROGRAM FILTER: runs tests in that many processes at once
@@ -21,7 +23,7 @@ status=0
 check() {
   local shard pids=() pid
   for ((shard = 0; shard < $2; ++shard)); do
-    GTEST_TOTAL_SHARDS=$2 GTEST_SHARD_INDEX=$shard \
+    OMP_NUM_THREADS=2 GTEST_TOTAL_SHARDS=$2 GTEST_SHARD_INDEX=$shard \
       "build/tests/$3" --gtest_filter="$4" >"$logs/$1.$shard" 2>&1 &
     pids+=($!)
   done
@@ -31,9 +33,13 @@ check() {
 check kernels 1 runtime_tests 'KernelTable*'
 check parity 8 parity_tests '*ParityOnGpu*'
 check training 1 e2e_cpp_tests 'Gpu*'
+BRAID_BIN=$PWD/build/braid "$python" -m pytest -q -p no:cacheprovider \
+  tests/e2e/test_guest.py -k cuda -rA 2>&1 | tee "$logs/guests" || status=1
 
 # results NAME: the lines of a gtest log that say how it ended.
 results() { grep -E '^\[  (PASSED|SKIPPED|FAILED) ' "$logs/$1"; }
+# rows NAME: those that failed, and how.
+rows() { grep -E ' (is off by|throws|has other bits|has another shape)' "$logs/$1" || true; }
 # records KIND: what the tests wrote down.
 records() { sed -n "s/^record: $1 */  /p" "$logs/parity" "$logs/training"; }
 
@@ -57,8 +63,8 @@ PYTHON
   echo "Every row of the parity table on the GPU against libtorch on the CPU (f32"
   echo "within 1e-4, f64 within 1e-9), again with the same bits, and as an array of"
   echo "three; rows left out have no kernel in libtorch for CUDA"
-  results parity
   records parity
+  rows parity
   echo
   echo "Tests of training on the GPU"
   results training
@@ -74,6 +80,10 @@ PYTHON
   echo
   echo "Plans against the unplanned run (0 unless the host updates)"
   records plan
+  echo
+  echo "In a process of Python that uses torch on the same device (test_guest.py)"
+  grep -E '^PASSED|^FAILED|^ERROR| (passed|failed)' "$logs/guests" |
+    sed -E 's|tests/e2e/test_guest.py::||; s|, .* warnings? in .*||; s| in [0-9.]+s.*||'
 } >"$file"
 say "wrote $file"
 exit $status

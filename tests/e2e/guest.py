@@ -20,7 +20,10 @@ def library_path():
 
 
 def load():
-    library = ctypes.CDLL(str(library_path()))
+    # Without torch its libraries are new to the process, and cuDNN looks for its parts
+    # among the symbols that all can see.
+    mode = ctypes.DEFAULT_MODE if "torch" in sys.modules else ctypes.RTLD_GLOBAL
+    library = ctypes.CDLL(str(library_path()), mode=mode)
     library.guest_error.restype = ctypes.c_char_p
     library.guest_open.argtypes = [
         ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_longlong, ctypes.c_void_p]

@@ -125,10 +125,14 @@ std::vector<Case> complex_numbers() {
        {{"aten::complex", "$0, $1"},
         {"aten::fft_ifft", "$0"},
         {"aten::abs", "$0"}}},
-      {{{{2, 5}}, {{2, 5}}},
+      {{positive({2, 5}), {{2, 5}}},
        {{"aten::polar", "$0, $1"},
         {"aten::_conj_physical", "$0"},
-        {"aten::angle", "$0"}}},
+        {"aten::view_as_real_copy", "$0"}}},
+      // Not of polar: its angle has no gradient towards the absolute value, and
+      // rounding alone would be compared.
+      {{{{2, 5}}, {{2, 5}}},
+       {{"aten::complex", "$0, $1"}, {"aten::angle", "$0"}}},
       {{{{40}}},
        {{"aten::stft", "$0, 8, hop_length=4, return_complex=true"},
         {"aten::abs", "$0"}}},
