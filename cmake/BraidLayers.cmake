@@ -117,9 +117,9 @@ if(kernel_sources)
     COMMAND "${braid_python}" "${CMAKE_SOURCE_DIR}/scripts/check_loops.py"
             "${CMAKE_NM}" ${braid_loop_check}
     COMMAND_EXPAND_LISTS VERBATIM)
-  target_precompile_headers(braid_kernels PRIVATE
-    "$<$<COMPILE_LANGUAGE:CXX>:<ATen/ATen.h$<ANGLE-R>>"
-    "$<$<COMPILE_LANGUAGE:CXX>:<ATen/Parallel.h$<ANGLE-R>>")
+  set(braid_torch_headers "$<$<COMPILE_LANGUAGE:CXX>:<ATen/ATen.h$<ANGLE-R>>"
+                          "$<$<COMPILE_LANGUAGE:CXX>:<ATen/Parallel.h$<ANGLE-R>>")
+  target_precompile_headers(braid_kernels PRIVATE ${braid_torch_headers})
   set(braid_top braid_kernels)
   list(APPEND braid_libraries ${braid_top})
 endif()
@@ -138,10 +138,11 @@ find_package(CLI11 REQUIRED)
 if(sources)
   add_library(braid_cli STATIC ${sources})
   target_link_libraries(braid_cli PUBLIC ${braid_top} CLI11::CLI11 PRIVATE braid_warnings)
-  braid_precompile(braid_cli)
+  target_precompile_headers(braid_cli PRIVATE ${braid_common_headers} <CLI/CLI.hpp>)
   set(braid_top braid_cli)
 endif()
 if(EXISTS "${braid_src}/cli/main.cpp")
   add_executable(braid "${braid_src}/cli/main.cpp")
   target_link_libraries(braid PRIVATE ${braid_top} CLI11::CLI11 braid_warnings)
+  target_precompile_headers(braid REUSE_FROM braid_cli)
 endif()

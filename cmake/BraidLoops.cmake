@@ -21,13 +21,18 @@ set_source_files_properties("${kernels}/loops/level/product.cpp"
   "${kernels}/loops/level/max.cpp" "${kernels}/loops/level/random.cpp" PROPERTIES
   COMPILE_OPTIONS "-Wno-psabi")
 
-foreach(level IN LISTS loop_levels)
-  add_library(braid_loops_${level} OBJECT ${loop_sources})
-  target_include_directories(braid_loops_${level} PRIVATE "${CMAKE_SOURCE_DIR}/src")
-  target_compile_definitions(braid_loops_${level} PRIVATE BRAID_LEVEL=${level})
-  target_compile_options(braid_loops_${level} PRIVATE
+# braid_add_loops(TARGET LEVEL): the objects of one level.
+function(braid_add_loops target level)
+  add_library(${target} OBJECT ${loop_sources})
+  target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/src")
+  target_compile_definitions(${target} PRIVATE BRAID_LEVEL=${level})
+  target_compile_options(${target} PRIVATE
     "$<$<CONFIG:Release>:-O3>" -fno-trapping-math ${loop_flags_${level}})
-  target_link_libraries(braid_loops_${level} PRIVATE braid_warnings)
+  target_link_libraries(${target} PRIVATE braid_warnings)
+endfunction()
+
+foreach(level IN LISTS loop_levels)
+  braid_add_loops(braid_loops_${level} ${level})
   list(APPEND braid_loop_objects $<TARGET_OBJECTS:braid_loops_${level}>)
   if(NOT level STREQUAL "plain")
     list(APPEND braid_loop_check ${level} $<TARGET_OBJECTS:braid_loops_${level}>)

@@ -11,15 +11,16 @@ file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/tests/source_dir.h" CONTENT
 inline constexpr const char* kSourceDir = \"@CMAKE_SOURCE_DIR@\";
 " @ONLY)
 
-# braid_precompile_tests(TARGET): the common headers and GoogleTest, compiled by
-# the first and used by all. -O1: compiling tests takes longer than running them.
-function(braid_precompile_tests target)
-  target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O1>")
-  if(target STREQUAL "base_tests")
-    target_precompile_headers(base_tests PRIVATE
-      ${braid_common_headers} <gtest/gtest.h> <gmock/gmock.h>)
+# braid_precompile_tests(TARGET FIRST [HEADER...]): the common headers, GoogleTest
+# and others, compiled by the target FIRST and used by all that name it. -O0:
+# compiling tests takes longer than running them, and what they test is optimised.
+function(braid_precompile_tests target first)
+  target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O0>")
+  if(target STREQUAL first)
+    target_precompile_headers(${target} PRIVATE
+      ${braid_common_headers} <gtest/gtest.h> <gmock/gmock.h> ${ARGN})
   else()
-    target_precompile_headers(${target} REUSE_FROM base_tests)
+    target_precompile_headers(${target} REUSE_FROM ${first})
   endif()
 endfunction()
 
@@ -47,9 +48,9 @@ function(braid_add_tests name library)
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   if("TORCH" IN_LIST ARGN)
     target_link_libraries(${name}_tests PRIVATE braid_torch)
-    target_precompile_headers(${name}_tests REUSE_FROM braid_kernels)
+    braid_precompile_tests(${name}_tests runtime_tests <ATen/ATen.h>)
   else()
-    braid_precompile_tests(${name}_tests)
+    braid_precompile_tests(${name}_tests base_tests)
   endif()
   add_test(NAME ${name} COMMAND ${name}_tests)
   file(APPEND "${CMAKE_BINARY_DIR}/test_list.txt" "${name}_tests\n")

@@ -10,12 +10,14 @@ source scripts/lib.sh
 python=$(braid_python)
 fuzz_seconds=20
 limit_seconds=900 # per test program; a hang is a failure
+parity_parts=16   # of which the sanitized kernels see one
 quick=0
 case "${1:-}" in
   --long)
     export BRAID_TEST_LONG=1
     fuzz_seconds=300
     limit_seconds=7200
+    parity_parts=1
     ;;
   --quick) quick=1 ;;
   "") ;;
@@ -50,13 +52,17 @@ start() {
 # run_one PROGRAM NAME: one test program, with its log, report and exit code.
 run_one() {
   local code=0 began=$SECONDS
+  if [[ $2 == sanitized-parity_tests ]]; then
+    export GTEST_TOTAL_SHARDS=$parity_parts
+    export GTEST_SHARD_INDEX=$((${BRAID_TEST_SEED:-0} % parity_parts))
+  fi
   timeout "$limit_seconds" "$1" "--gtest_output=xml:$results/$2.xml" \
     </dev/null >"$results/$2.log" 2>&1 || code=$?
   [[ $code -eq 0 ]] || echo "exit code $code" >>"$results/$2.log"
   echo "$code $((SECONDS - began))" >"$results/$2.code"
 }
 export -f run_one
-export results limit_seconds
+export results limit_seconds parity_parts
 
 # run_gtests FOLDER PREFIX: every test program of one build, as many at once
 # as there are cores; what they gave is printed in the order of the list.
@@ -76,57 +82,77 @@ run_gtests() {
   wait
 }
 
-# build_variant PRESET [-D...]: false, counted as a failure, if it breaks.
+# build_variant PRESET [-D...] [-- TARGET]: false, counted as a failure, if it
+# breaks.
 build_variant() {
-  start "build $1"
-  if configure "$@" >"$results/build $1.log" 2>&1 &&
-    cmake --build --preset "$1" >>"$results/build $1.log" 2>&1; then
-    tally "build $1" 0 0 0
+  local name="build $1" options=() target=all
+  while (($# > 0)); do
+    if [[ $1 == -- ]]; then
+      target=$2 name="build $2"
+      break
+    fi
+    options+=("$1")
+    shift
+  done
+  start "$name"
+  if configure "${options[@]}" >"$results/$name.log" 2>&1 &&
+    cmake --build --preset "${options[0]}" --target "$target" \
+      >>"$results/$name.log" 2>&1; then
+    tally "$name" 0 0 0
   else
-    tally "build $1" 0 1 0
+    tally "$name" 0 1 0
     return 1
   fi
 }
 
+# run_python_tests NAME BINARY FILE...
 run_python_tests() {
-  local folders=() folder code=0 parallel=()
-  for folder in tests python; do
-    [[ -d $folder ]] && folders+=("$folder")
-  done
+  local name=$1 binary=$2 code=0 parallel=()
   # Whole files side by side, where the environment can.
   if "$python" -c 'import xdist' 2>/dev/null; then
     parallel=(-n auto --dist loadfile)
   fi
-  start pytest
+  start "$name"
   echo
-  BRAID_BIN="$PWD/build/braid" timeout $((2 * limit_seconds)) \
+  BRAID_BIN="$binary" timeout $((2 * limit_seconds)) \
     "$python" -m pytest -q -p no:cacheprovider "${parallel[@]}" \
-    --junitxml="$results/pytest.xml" "${folders[@]}" || code=$?
-  [[ $code -ne 5 ]] || code=0 # no tests at all
-  : >"$results/pytest.log"
+    --junitxml="$results/$name.xml" "${@:3}" || code=$?
+  : >"$results/$name.log"
   printf '  %-28s' ""
   # shellcheck disable=SC2046
-  tally pytest $("$python" scripts/count_tests.py "$results/pytest.xml" $code)
+  tally "$name" $("$python" scripts/count_tests.py "$results/$name.xml" $code)
 }
 
 # A target passes when it finds nothing within its time.
 run_fuzz_target() {
-  local name=$1 corpus=build-fuzz/corpus/$1 seeds=tests/fuzz/seeds/${1%_fuzz}
+  local corpus=build-fuzz/corpus/$1 seeds=tests/fuzz/seeds/${1%_fuzz} code=0
   mkdir -p "$corpus"
   [[ -d $seeds ]] || seeds=
-  start "$name"
-  if "build-fuzz/fuzz/$name" -max_total_time="$fuzz_seconds" -timeout=10 \
-    -rss_limit_mb=4096 -artifact_prefix="$results/$name-" "$corpus" $seeds \
-    </dev/null >"$results/$name.log" 2>&1; then
-    tally "$name" 1 0 0
-  else
-    tally "$name" 0 1 0
-  fi
+  "build-fuzz/fuzz/$1" -max_total_time="$fuzz_seconds" -timeout=10 \
+    -rss_limit_mb=4096 -artifact_prefix="$results/$1-" "$corpus" $seeds \
+    </dev/null >"$results/$1.log" 2>&1 || code=$?
+  echo "$code" >"$results/$1.code"
+}
+export -f run_fuzz_target
+export fuzz_seconds
+
+run_fuzz_targets() {
+  local name
+  started=$SECONDS
+  xargs -P "$(nproc)" -I NAME bash -c 'run_fuzz_target NAME' <build-fuzz/fuzz_list.txt
+  while read -r name; do
+    printf '  %-28s' "$name"
+    if [[ $(<"$results/$name.code") -eq 0 ]]; then
+      tally "$name" 1 0 0
+    else
+      tally "$name" 0 1 0
+    fi
+  done <build-fuzz/fuzz_list.txt
 }
 
 # One clang build serves both; without clang, g++ and no fuzzing.
 run_sanitizers() {
-  local clang name
+  local clang
   say "sanitizers: ASan and UBSan on the layers without torch"
   if ! clang=$(find_llvm clang++); then
     if build_variant asan; then run_gtests build-asan asan-; fi
@@ -138,16 +164,28 @@ run_sanitizers() {
   build_variant fuzz "-DCMAKE_CXX_COMPILER=$clang" || return 0
   run_gtests build-fuzz asan-
   say "fuzzing: $fuzz_seconds s per target"
-  while read -r name; do
-    run_fuzz_target "$name"
-  done <build-fuzz/fuzz_list.txt
+  run_fuzz_targets
+}
+
+# Their objects replace those of the release build; all else is shared with it.
+run_sanitized_kernels() {
+  say "sanitizers: ASan and UBSan on the kernels and the command line"
+  build_variant release "-DBRAID_PYTHON=$python" -- sanitized || return 0
+  run_gtests build/sanitized sanitized-
+  run_python_tests sanitized-pytest "$PWD/build/sanitized/tests/braid" \
+    tests/e2e/test_errors.py
 }
 
 say "C++ tests"
 run_gtests build ""
 say "Python tests"
-run_python_tests
-((quick)) || run_sanitizers
+python_folders=(tests)
+[[ ! -d python ]] || python_folders+=(python)
+run_python_tests pytest "$PWD/build/braid" "${python_folders[@]}"
+if ((!quick)); then
+  run_sanitizers
+  run_sanitized_kernels
+fi
 say "reports and logs: $results"
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))
