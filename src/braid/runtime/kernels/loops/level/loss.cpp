@@ -1,7 +1,7 @@
 // Rows of logits: logsumexp, and softmax from it. Rows of few columns are
 // worked on side by side.
 #include "braid/runtime/kernels/loops/level/level.h"
-#include "braid/runtime/kernels/loops/level/vector_math.h"
+#include "braid/runtime/kernels/loops/level/math.h"
 
 namespace braid::runtime::BRAID_LEVEL {
 namespace {
@@ -34,12 +34,13 @@ BRAID_INLINE T long_total(const T* x, int64_t columns) {
   int64_t whole = columns / kLanes * kLanes;
   for (int64_t c = 0; c < whole; c += kLanes) {
     for (int64_t l = 0; l < kLanes; ++l) {
-      sums[l] += vector_exp(x[c + l] - largest);
+      sums[l] += rough_exp<Twice>(x[c + l] - largest);
     }
   }
   T sum = 0;
   for (T s : sums) sum += s;
-  for (int64_t c = whole; c < columns; ++c) sum += vector_exp(x[c] - largest);
+  for (int64_t c = whole; c < columns; ++c)
+    sum += rough_exp<Twice>(x[c] - largest);
   return largest + std::log(sum);
 }
 
@@ -57,14 +58,14 @@ BRAID_INLINE void short_totals(T* totals, const T* x, int64_t rows,
     largest[r] = top;
   }
   for (int64_t i = 0; i < rows * columns; ++i)
-    powers[i] = vector_exp(powers[i]);
+    powers[i] = rough_exp<Twice>(powers[i]);
   for (int64_t r = 0; r < rows; ++r) {
     T sum = 0;
     for (int64_t c = 0; c < columns; ++c) sum += powers[r * columns + c];
     sums[r] = sum;
   }
   for (int64_t r = 0; r < rows; ++r)
-    totals[r] = largest[r] + vector_log(sums[r]);
+    totals[r] = largest[r] + log_of_sum(sums[r]);
 }
 
 template <class T>
@@ -86,7 +87,7 @@ BRAID_INLINE void softmax_row(T* y, const T* x, T total, T shift, T factor,
                               int64_t columns) {
   BRAID_ELEMENTWISE
   for (int64_t c = 0; c < columns; ++c) {
-    y[c] = (vector_exp(x[c] - total) - shift) * factor;
+    y[c] = (rough_exp<Twice>(x[c] - total) - shift) * factor;
   }
 }
 
