@@ -1,6 +1,6 @@
 // Rows of logits: logsumexp, and softmax from it. Rows of few columns are
 // worked on side by side.
-#include "braid/runtime/kernels/loops/level/level.h"
+#include "braid/runtime/kernels/loops/level/lanes.h"
 #include "braid/runtime/kernels/loops/level/math.h"
 
 namespace braid::runtime::BRAID_LEVEL {
@@ -9,38 +9,12 @@ namespace {
 constexpr int64_t kLanes = 16;
 constexpr int64_t kFewColumns = 32;
 
-template <class T>
-BRAID_INLINE T largest_of(const T* x, int64_t columns) {
-  T top[kLanes];
-  for (int64_t l = 0; l < kLanes; ++l) top[l] = x[l];
-  int64_t whole = columns / kLanes * kLanes;
-  for (int64_t c = kLanes; c < whole; c += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) {
-      top[l] = x[c + l] > top[l] ? x[c + l] : top[l];
-    }
-  }
-  T largest = top[0];
-  for (T t : top) largest = t > largest ? t : largest;
-  for (int64_t c = whole; c < columns; ++c) {
-    largest = x[c] > largest ? x[c] : largest;
-  }
-  return largest;
-}
-
 // An infinite logit makes NaN here and there, as it should; NaN too.
 template <class T>
 BRAID_INLINE T long_total(const T* x, int64_t columns) {
-  T largest = largest_of(x, columns), sums[kLanes] = {};
-  int64_t whole = columns / kLanes * kLanes;
-  for (int64_t c = 0; c < whole; c += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) {
-      sums[l] += rough_exp<Twice>(x[c + l] - largest);
-    }
-  }
-  T sum = 0;
-  for (T s : sums) sum += s;
-  for (int64_t c = whole; c < columns; ++c)
-    sum += rough_exp<Twice>(x[c] - largest);
+  T largest = row_greatest<T>(x, columns, -__builtin_inff());
+  T sum = lane_sum<T>(
+      columns, [&](int64_t i) { return rough_exp<Twice>(x[i] - largest); });
   return largest + std::log(sum);
 }
 

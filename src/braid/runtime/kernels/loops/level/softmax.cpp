@@ -9,11 +9,14 @@ namespace {
 template <class T>
 void softmax_row(T* y, const T* x, T scale, int64_t columns, int64_t seen) {
   const T lowest = -__builtin_inff();
+  // As wide as float, lest places be compared in twice as many vectors.
+  auto count = static_cast<int32_t>(columns),
+       shown = static_cast<int32_t>(seen);
   BRAID_ELEMENTWISE
-  for (int64_t i = 0; i < columns; ++i) {
-    y[i] = i < seen ? x[i] * scale : lowest;
+  for (int32_t i = 0; i < count; ++i) {
+    y[i] = i < shown ? x[i] * scale : lowest;
   }
-  T top = lane_max<T>(columns, lowest, [&](int64_t i) { return y[i]; });
+  T top = row_greatest(y, columns, lowest);
   if (top == lowest) top = T(0);  // nothing to see, unless it is NaN
   BRAID_ELEMENTWISE
   for (int64_t i = 0; i < columns; ++i) {
