@@ -1,6 +1,8 @@
 // Functions without branches or calls, so that loops over them become vector
 // code. They are right for every number, NaN and infinities included, unless
 // they say otherwise: f32 is good to 3 units in the last place, f64 to 4.
+// exp, tanh and sigmoid of Highway with such ends take 12 to 47 % longer:
+// bench/results/highway.txt.
 #pragma once
 
 #include "braid/runtime/kernels/loops/level/level.h"
