@@ -16,17 +16,12 @@ endif()
 set(loop_flags_v3 -march=x86-64-v3)
 set(loop_flags_v4 -march=x86-64-v4 -mprefer-vector-width=512)
 
-set_source_files_properties("${kernels}/loops/level/product.cpp"
-  "${kernels}/loops/level/depthwise.cpp"
-  "${kernels}/loops/level/max.cpp" "${kernels}/loops/level/random.cpp" PROPERTIES
-  COMPILE_OPTIONS "-Wno-psabi")
-
 foreach(level IN LISTS loop_levels)
   add_library(braid_loops_${level} OBJECT ${loop_sources})
   target_include_directories(braid_loops_${level} PRIVATE "${CMAKE_SOURCE_DIR}/src")
   target_compile_definitions(braid_loops_${level} PRIVATE BRAID_LEVEL=${level})
   target_compile_options(braid_loops_${level} PRIVATE
-    "$<$<CONFIG:Release>:-O3>" -fno-trapping-math ${loop_flags_${level}})
+    "$<$<CONFIG:Release>:-O3>" -fno-trapping-math -Wno-psabi ${loop_flags_${level}})
   target_link_libraries(braid_loops_${level} PRIVATE braid_warnings)
   list(APPEND braid_loop_objects $<TARGET_OBJECTS:braid_loops_${level}>)
   if(NOT level STREQUAL "plain")
