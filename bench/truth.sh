@@ -10,8 +10,8 @@ file=${1:-bench/results/truth.txt}
 python=$(braid_python)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-tests=(strangers first_weights narrow_losses hostile data_values train_best
-  train_changes train_mishaps)
+tests=(strangers first_weights narrow_losses hostile_files hostile_runs data_values
+  train_best train_changes train_mishaps)
 status=0
 parallel=()
 if "$python" -c 'import xdist' 2>/dev/null; then parallel=(-n auto); fi

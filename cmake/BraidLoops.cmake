@@ -16,18 +16,13 @@ endif()
 set(loop_flags_v3 -march=x86-64-v3)
 set(loop_flags_v4 -march=x86-64-v4 -mprefer-vector-width=512)
 
-set_source_files_properties("${kernels}/loops/level/product.cpp"
-  "${kernels}/loops/level/depthwise.cpp"
-  "${kernels}/loops/level/max.cpp" "${kernels}/loops/level/random.cpp" PROPERTIES
-  COMPILE_OPTIONS "-Wno-psabi")
-
 # braid_add_loops(TARGET LEVEL): the objects of one level.
 function(braid_add_loops target level)
   add_library(${target} OBJECT ${loop_sources})
   target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/src")
   target_compile_definitions(${target} PRIVATE BRAID_LEVEL=${level})
   target_compile_options(${target} PRIVATE
-    "$<$<CONFIG:Release>:-O3>" -fno-trapping-math ${loop_flags_${level}})
+    "$<$<CONFIG:Release>:-O3>" -fno-trapping-math -Wno-psabi ${loop_flags_${level}})
   target_link_libraries(${target} PRIVATE braid_warnings)
 endfunction()
 

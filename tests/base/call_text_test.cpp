@@ -4,16 +4,13 @@
 
 #include <stdexcept>
 
+#include "thrown.h"
+
 namespace braid {
 namespace {
 
 std::string problem_of(const std::string& text) {
-  try {
-    parse_call(text, "[part]");
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { parse_call(text, "[part]"); });
 }
 
 TEST(CallText, ReadsNamesNumbersAndLists) {

@@ -1,14 +1,13 @@
 // Members and plan files, and the values they set.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <fstream>
 
 #include "braid/cli/members_file.h"
 #include "braid/cli/plan_file.h"
 #include "braid/cli/settings.h"
 #include "braid/models/models.h"
+#include "io/scratch.h"
+#include "thrown.h"
 
 namespace braid::cli {
 namespace {
@@ -19,31 +18,14 @@ using plan::Update;
 
 class Files : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("braid-cli-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path write(const std::string& text) {
-    std::ofstream(folder_ / "file.yaml") << text;
-    return folder_ / "file.yaml";
+    std::filesystem::path path = folder_.path() / "file.yaml";
+    io::write_text(path, text);
+    return path;
   }
 
-  std::filesystem::path folder_;
+  io::ScratchDirectory folder_;
 };
-
-// The message of what `call` throws.
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST_F(Files, MembersKeepWhatTheyName) {
   auto members =
@@ -58,7 +40,7 @@ TEST_F(Files, MembersKeepWhatTheyName) {
   EXPECT_EQ(members[0].settings[0].text, "1e-4");
   EXPECT_NE(members[0].settings[0].where.find("line 3"), std::string::npos);
   EXPECT_EQ(members[1].seed, 9);
-  EXPECT_EQ(members[1].init, folder_ / "a/b.safetensors");
+  EXPECT_EQ(members[1].init, folder_.path() / "a/b.safetensors");
   EXPECT_TRUE(members[1].inputs.empty());
 }
 
@@ -79,7 +61,7 @@ TEST_F(Files, PlansDecidePerSegment) {
 }
 
 TEST_F(Files, ErrorsNameFileLineAndNearest) {
-  std::string text = error_of(
+  std::string text = thrown_by(
       [&] { read_plan(write("segments:\n  block.0: keep\n"), {"blocks.0"}); });
   EXPECT_NE(text.find("file.yaml line 2"), std::string::npos) << text;
   EXPECT_NE(text.find("HINT: did you mean 'blocks.0'?"), std::string::npos);
@@ -101,7 +83,7 @@ TEST_F(Files, HugeAndDeepOnesAreRefused) {
   };
   for (const auto& [text, problem] : cases) {
     std::filesystem::path path = write(text);
-    std::string error = error_of([&] { read_members(path, 1); });
+    std::string error = thrown_by([&] { read_members(path, 1); });
     EXPECT_NE(error.find(problem), std::string::npos) << error.substr(0, 200);
   }
 }
@@ -123,13 +105,13 @@ TEST(Settings, AreReadByNameKindAndRange) {
                             {"lr", "nan"},
                             {"skip_nonfinite", "0.5"},
                             {"beta1", "0.9"}}) {
-    EXPECT_EQ(error_of([&] {
+    EXPECT_EQ(thrown_by([&] {
                 known.read({name, text, "here"});
               }).find("here"),
               0u)
         << name;
   }
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(thrown_by([&] {
               known.read({"sede", "1", "here"}, {"seed"});
             }).find("'seed'"),
             std::string::npos);

@@ -9,8 +9,6 @@
 namespace braid::compile {
 namespace {
 
-using passes::table;
-
 StepSpec spec_of(const std::string& model) {
   return {.forward = models::build_model(table(), model, DType::kFloat32),
           .optimizer = passes::make_optimizer("adamw")};

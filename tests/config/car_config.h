@@ -10,6 +10,7 @@
 #include "braid/config/overrides.h"
 #include "braid/config/reader.h"
 #include "braid/config/yaml_reader.h"
+#include "thrown.h"
 
 namespace braid::config {
 
@@ -93,12 +94,7 @@ inline Car read(const std::string& text,
 
 inline std::string error_of(const std::string& text,
                             const std::vector<std::string>& overrides = {}) {
-  try {
-    read(text, overrides);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
+  return thrown_by([&] { read(text, overrides); });
 }
 
 }  // namespace braid::config

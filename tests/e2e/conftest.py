@@ -26,3 +26,11 @@ def binary():
     if not os.access(path, os.X_OK):
         pytest.fail(f"no program at {path}: run 'make build' or set BRAID_BIN")
     return path
+
+
+@pytest.fixture(name="world", scope="session")
+def hostile_world(tmp_path_factory):
+    """What every case of a hostile world gets a copy of."""
+    from hostile import make_world
+
+    return make_world(tmp_path_factory.mktemp("world"))

@@ -16,6 +16,7 @@ import torch
 ROUNDING = 0.05
 MOVED = ("losses", "grads")  # and parameters: by rates
 NUDGES = 3
+LIMIT = 1e-9  # of many steps in float64
 
 
 @dataclass
@@ -29,6 +30,21 @@ class Run:
     def files(self):
         losses = {"loss": torch.tensor(self.losses, dtype=torch.float64)}
         return {"losses": losses, "grads": self.grads, "state": self.state}
+
+
+def far(got, want):
+    """The largest distance in the scale of `want`; whole numbers must be equal."""
+    if not want.is_floating_point():
+        return 0.0 if torch.equal(got, want) else float("inf")
+    return float((got - want).abs().max() / want.abs().max().clamp_min(1e-12))
+
+
+def assert_near(got, want, limit=LIMIT):
+    """Losses and state of two runs."""
+    losses = [torch.tensor(run.losses, dtype=torch.float64) for run in (got, want)]
+    assert far(*losses) < limit
+    for name, tensor in want.state.items():
+        assert far(got.state[name], tensor) < limit, name
 
 
 def clip_norm(norm):

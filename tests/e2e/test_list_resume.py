@@ -17,7 +17,7 @@ from list_jobs import (
     train_list,
     write_list,
 )
-from train_jobs import check_message, start
+from train_jobs import check_message, kill_at_random_moments, start
 
 LONG = bool(os.environ.get("BRAID_TEST_LONG"))
 
@@ -51,20 +51,10 @@ def check_whole(out, expected):
 
 def test_killed_at_random_moments(tmp_path, whole):
     job, expected, whole_s = whole
-    generator = random.Random("lists")
-    kills = trial = 0
-    while kills < (100 if LONG else 4):
-        out = tmp_path / f"trial-{trial}"
-        trial += 1
-        for _ in range(generator.choice([1, 2, 3])):
-            process = start(*command(job, out))
-            time.sleep(generator.uniform(0.02, whole_s))
-            process.kill()
-            text = process.communicate()[0]
-            assert process.returncode in (0, -signal.SIGKILL), text
-            kills += process.returncode != 0
-        run_braid(*command(job, out))
-        check_whole(out, expected)
+    kill_at_random_moments(
+        tmp_path, lambda out: command(job, out), lambda out: check_whole(out, expected),
+        whole_s, kills=100 if LONG else 4, seed="lists",
+    )  # fmt: skip
 
 
 def interrupt(job, out, after):

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from braid_run import braid_bin, run_braid
 from list_jobs import check_same_members, train_list, write_list
-from train_jobs import check_message, snapshot
+from train_jobs import check_message, small_disk, snapshot
 
 MEMBERS = {f"m{i}": {"seed": i, "checkpoint.every": 1} for i in range(3)}
 
@@ -44,19 +44,12 @@ def test_disk_full(tmp_path, whole, file_bytes):
 
 def test_disk_that_fills_up_while_training(tmp_path, whole):
     job, expected = whole
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1500k", "braid-test", str(disk)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("needs the right to mount")
-    try:
+    with small_disk(tmp_path, "1500k") as (disk, resize):
         done = run_braid("train", job, "--out", disk / "out", code=1)
         check_message(done.stderr, ["No space left", "HINT: free some space"])
-        subprocess.run(["mount", "-o", "remount,size=32m", str(disk)], check=True)
+        resize("32m")
         run_braid("resume", disk / "out")
         check_same_members(disk / "out", expected, MEMBERS)
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_out_that_cannot_be_used(tmp_path, whole):

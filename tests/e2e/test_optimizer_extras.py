@@ -7,13 +7,12 @@ import models
 import pytest
 import torch
 from braid_run import Result, run_braid, run_members, save, step_args
-from measure import clip_norm, clip_value, train
+from measure import LIMIT, assert_near, clip_norm, clip_value, far, train
 from safetensors.torch import load_file
 from torch.optim import lr_scheduler
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 STEPS = 100
-LIMIT = 1e-9
 SIZES = {
     "mlp": {"features": 6, "hidden": 10, "layers": 2, "classes": 3},
     "resblock": {"channels": 4, "blocks": 1, "classes": 3, "side": 8},
@@ -86,19 +85,6 @@ def make_setup(tmp_path, request):
 @pytest.fixture(name="mlp")
 def make_mlp(tmp_path):
     return Setup(tmp_path, "mlp")
-
-
-def far(got, want):
-    if not want.is_floating_point():
-        return 0.0 if torch.equal(got, want) else float("inf")
-    return float((got - want).abs().max() / want.abs().max().clamp_min(1e-12))
-
-
-def assert_near(got, want, limit=LIMIT):
-    losses = [torch.tensor(run.losses, dtype=torch.float64) for run in (got, want)]
-    assert far(*losses) < limit
-    for name, tensor in want.state.items():
-        assert far(got.state[name], tensor) < limit, name
 
 
 NO_DECAY = {

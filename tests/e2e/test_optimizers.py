@@ -1,14 +1,13 @@
 """Every optimizer against torch.optim over 200 steps, in float64."""
 
-import models
 import pytest
 import torch
-from braid_run import run_members, run_step, save
-from measure import train
+from braid_run import run_members, run_step
+from measure import assert_near, far, train
+from mlp_files import MODEL, write_mlp
 
 STEPS = 200
 LIMIT = 1e-11
-SIZES = {"features": 6, "hidden": 10, "layers": 1, "classes": 3}
 BETAS = {"beta1": 0.85, "beta2": 0.98}
 
 
@@ -83,28 +82,17 @@ def exact_scalars():
 
 @pytest.fixture(name="files")
 def make_files(tmp_path):
-    torch.manual_seed(3)
-    twin = models.make("mlp", torch.float64, **SIZES)
-    inputs = models.batch("mlp", torch.float64, size=16, **SIZES)
-    save(tmp_path / "inputs.safetensors", inputs)
-    save(tmp_path / "init.safetensors", twin.state_dict())
-    return tmp_path, twin, inputs
-
-
-def far(got, want):
-    return float((got - want).abs().max() / want.abs().max().clamp_min(1e-12))
+    return write_mlp(tmp_path)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_optimizer_follows_torch_for_200_steps(files, name):
     folder, twin, inputs = files
     kind, torch_kind, values = CASES[name]
-    got = run_step("mlp(hidden=10,layers=1,classes=3)", folder / "inputs.safetensors", STEPS,
-                   kind, values, folder / "out", init=folder / "init.safetensors", threads=1)
+    got = run_step(MODEL, folder / "inputs.safetensors", STEPS, kind, values, folder / "out",
+                   init=folder / "init.safetensors", threads=1)
     want = train(twin, inputs, with_betas(torch_kind, values), STEPS)
-    assert far(torch.tensor(got.losses), torch.tensor(want.losses)) < LIMIT
-    for parameter, tensor in want.state.items():
-        assert far(got.state[parameter], tensor) < LIMIT, parameter
+    assert_near(got, want, LIMIT)
 
 
 KINDS = ["adam", "adadelta", "adagrad", "rmsprop", "nadam", "radam", "lion"]
@@ -114,12 +102,11 @@ KINDS = ["adam", "adadelta", "adagrad", "rmsprop", "nadam", "radam", "lion"]
 def test_members_of_every_optimizer_equal_their_solo_runs(files, kind):
     folder, _, _ = files
     inputs = folder / "inputs.safetensors"
-    model = "mlp(hidden=10,layers=1,classes=3)"
     rates = [0.01, 0.003, 0.02]
     members = folder / "members.yaml"
     members.write_text("\n".join(f"- {{seed: {k}, lr: {lr}}}" for k, lr in enumerate(rates)))
-    array = run_members(model, inputs, 20, kind, {}, folder / "array", members=members, threads=1)
+    array = run_members(MODEL, inputs, 20, kind, {}, folder / "array", members=members, threads=1)
     for k, lr in enumerate(rates):
-        solo = run_step(model, inputs, 20, kind, {"lr": lr}, folder / f"solo{k}", seed=k, threads=1)
+        solo = run_step(MODEL, inputs, 20, kind, {"lr": lr}, folder / f"solo{k}", seed=k, threads=1)
         for parameter, tensor in solo.state.items():
             assert far(array[k].state[parameter], tensor) < 1e-9, parameter

@@ -2,17 +2,14 @@
 
 import copy
 
-import models
 import pytest
 import torch
-from braid_run import Result, run_braid, run_members, run_step, save, step_args
-from measure import train
+from braid_run import Result, run_braid, run_members, run_step, step_args
+from measure import assert_near, train
+from mlp_files import MODEL, write_mlp
 from torch.optim import lr_scheduler as torch_lr
 
 STEPS = 200
-LIMIT = 1e-9
-SIZES = {"features": 6, "hidden": 10, "layers": 1, "classes": 3}
-MODEL = "mlp(hidden=10,layers=1,classes=3)"
 
 OPTIMIZERS = {
     "sgd": (torch.optim.SGD, {"lr": 0.05, "momentum": 0.9}),
@@ -70,24 +67,7 @@ PLATEAUS = {
 
 @pytest.fixture(name="files", scope="module")
 def make_files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("schedules")
-    torch.manual_seed(3)
-    twin = models.make("mlp", torch.float64, **SIZES)
-    inputs = models.batch("mlp", torch.float64, size=16, **SIZES)
-    save(folder / "inputs.safetensors", inputs)
-    save(folder / "init.safetensors", twin.state_dict())
-    return folder, twin, inputs
-
-
-def far(got, want):
-    return float((got - want).abs().max() / want.abs().max().clamp_min(1e-12))
-
-
-def assert_near(got, want):
-    losses = [torch.tensor(run.losses, dtype=torch.float64) for run in (got, want)]
-    assert far(*losses) < LIMIT
-    for parameter, tensor in want.state.items():
-        assert far(got.state[parameter], tensor) < LIMIT, parameter
+    return write_mlp(tmp_path_factory.mktemp("schedules"))
 
 
 def braid_run(files, out, kind, text, **options):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import re
 import shutil
 import signal
@@ -13,7 +12,7 @@ import time
 import pytest
 from braid_run import run_braid
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
-from train_jobs import start
+from train_jobs import kill_at_random_moments, start
 
 LONG = bool(os.environ.get("BRAID_TEST_LONG"))
 GLYPHS = {"source": "glyphs", "count": 44, "classes": 4}
@@ -147,21 +146,10 @@ def references(tmp_path_factory):
 @pytest.mark.parametrize("name", JOBS)
 def test_killed_at_random_moments(tmp_path, references, name):
     job, expected, whole_s = references(name)
-    generator = random.Random(name)
-    kills = trial = 0
-    while kills < (67 if LONG else 4):
-        out = tmp_path / f"trial-{trial}"
-        trial += 1
-        # Most runs are killed more than once before they may end.
-        for _ in range(generator.choice([1, 2, 3])):
-            process = start(*command(job, out))
-            time.sleep(generator.uniform(0.02, whole_s))
-            process.kill()
-            text = process.communicate()[0]
-            assert process.returncode in (0, -signal.SIGKILL), text
-            kills += process.returncode != 0
-        run_braid(*command(job, out))
-        check_same(out, expected)
+    kill_at_random_moments(
+        tmp_path, lambda out: command(job, out), lambda out: check_same(out, expected),
+        whole_s, kills=67 if LONG else 4, seed=name,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", JOBS)

@@ -1,10 +1,15 @@
 """A job that trains in a moment, and what all its error messages have."""
 
 import json
+import random
 import re
+import signal
 import subprocess
+import time
+from contextlib import contextmanager
 
-from braid_run import braid_bin
+import pytest
+from braid_run import braid_bin, run_braid
 
 # 50 samples of a table; see write_table().
 BASE = {
@@ -38,6 +43,45 @@ def start(*args, **options):
         [braid_bin(), *map(str, args)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options,
     )  # fmt: skip
+
+
+def kill_at_random_moments(folder, command, check, whole_s, kills, seed):
+    """Runs that are killed, most of them more than once, and may then end. `command(out)`
+    is what a person types next, `check(out)` looks at the end, and a whole run lasts
+    `whole_s`. Returns after so many kills."""
+    generator = random.Random(seed)
+    killed = trial = 0
+    while killed < kills:
+        out = folder / f"trial-{trial}"
+        trial += 1
+        for _ in range(generator.choice([1, 2, 3])):
+            process = start(*command(out))
+            time.sleep(generator.uniform(0.02, whole_s))
+            process.kill()
+            text = process.communicate()[0]
+            assert process.returncode in (0, -signal.SIGKILL), text
+            killed += process.returncode != 0
+        run_braid(*command(out))
+        check(out)
+
+
+@contextmanager
+def small_disk(folder, size):
+    """A disk of that size, and a function that gives it another; skips without the right
+    to mount."""
+    disk = folder / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "braid-test", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("needs the right to mount")
+
+    def resize(size):
+        subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=True)
+
+    try:
+        yield disk, resize
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 def snapshot(folder):

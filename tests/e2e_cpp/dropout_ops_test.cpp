@@ -14,6 +14,7 @@
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/kernels/cuda_backend.h"
 #include "braid/train/trainer.h"
+#include "kernels.h"
 
 namespace braid {
 namespace {
@@ -90,11 +91,6 @@ Outcome run(const Shape& shape, double p, const Layer& layer, const Numbers& x,
   trainer.step([](int64_t, ValueId) -> const std::byte* { return nullptr; });
   result.y = numbers(trainer.executor().output("y"));
   return result;
-}
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable table = runtime::cpu_kernels();
-  return table;
 }
 
 Outcome run(const Shape& shape, double p, const Layer& layer, const Numbers& x,

@@ -13,22 +13,14 @@
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/kernels/cuda_backend.h"
 #include "braid/train/trainer.h"
+#include "kernels.h"
+#include "op_table.h"
 
 namespace braid::gpu_runs {
 
 using runtime::Backend;
 using train::Trainer;
 using train::TrainerOptions;
-
-inline const OpTable& ops() {
-  static const OpTable table = standard_ops();
-  return table;
-}
-
-inline const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable table = runtime::cpu_kernels();
-  return table;
-}
 
 struct Setting {
   std::string model;
@@ -96,7 +88,7 @@ inline std::vector<std::byte> input_content(const Value& value, int64_t seed) {
 }
 
 inline Graph forward(const Setting& s) {
-  return models::build_model(ops(), s.model, s.dtype, s.sizes);
+  return models::build_model(table(), s.model, s.dtype, s.sizes);
 }
 
 // A trainer with its data.
@@ -108,7 +100,7 @@ class Training {
       : Training(setting, backend, options(setting)) {}
   Training(const Setting& setting, Backend& backend, TrainerOptions how)
       : backend_(backend),
-        trainer_(ops(), forward(setting), backend, std::move(how)) {
+        trainer_(table(), forward(setting), backend, std::move(how)) {
     std::vector<int64_t> seeds{7, 8, 9};
     seeds.resize(static_cast<size_t>(std::max<int64_t>(setting.members, 1)));
     trainer_.initialise(seeds);

@@ -5,22 +5,14 @@
 #include <set>
 
 #include "braid/graph/text.h"
+#include "kernels.h"
+#include "op_table.h"
 #include "passes/model_steps.h"
 #include "plan/random_plans.h"
 #include "train/solo_runs.h"
 
 namespace braid::train {
 namespace {
-
-const OpTable& table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable made = runtime::cpu_kernels();
-  return made;
-}
 
 const Workshop& workshop() {
   static const Workshop made(table(), kernels());

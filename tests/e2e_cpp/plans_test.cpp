@@ -12,6 +12,8 @@
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/kernels/aten/torch_bytes.h"
 #include "braid/train/trainer.h"
+#include "kernels.h"
+#include "op_table.h"
 #include "passes/model_steps.h"
 #include "plan/random_plans.h"
 #include "train/batches.h"
@@ -24,16 +26,6 @@ using plan::Random;
 
 constexpr int kPlans = 50;
 constexpr int64_t kSteps = 3;
-
-const OpTable& table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable made = runtime::cpu_kernels();
-  return made;
-}
 
 // What a run leaves: losses of every step and the whole state.
 struct Result {

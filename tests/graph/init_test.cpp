@@ -5,18 +5,15 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "thrown.h"
+
 namespace braid {
 namespace {
 
 using Kind = Init::Kind;
 
 std::string problem_of(const std::string& text) {
-  try {
-    parse_init(text);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { parse_init(text); });
 }
 
 TEST(Init, TextGoesThereAndBack) {

@@ -7,6 +7,7 @@
 #include "braid/graph/text.h"
 #include "braid/graph/verify.h"
 #include "fake_rules.h"
+#include "thrown.h"
 
 namespace braid {
 namespace {
@@ -45,12 +46,7 @@ class SpliceTest : public testing::Test {
   }
 
   std::string problem_of(const Graph& from, ValueId x) {
-    try {
-      Splicer(graph_).add(from, "g", {{"x", x}});
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    return "";
+    return thrown_by([&] { Splicer(graph_).add(from, "g", {{"x", x}}); });
   }
 
   FakeRules rules_;

@@ -9,6 +9,7 @@
 
 #include "braid/graph/var.h"
 #include "fake_rules.h"
+#include "thrown.h"
 
 namespace braid {
 namespace {
@@ -44,12 +45,7 @@ class TextTest : public testing::Test {
   Graph again(const Graph& graph) { return parse(print_graph(graph)); }
 
   std::string problem_of(std::string_view text) {
-    try {
-      parse(text);
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    return "";
+    return thrown_by([&] { parse(text); });
   }
 
   FakeRules rules_;

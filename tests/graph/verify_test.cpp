@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "fake_rules.h"
+#include "thrown.h"
 
 namespace braid {
 namespace {
@@ -34,12 +35,7 @@ Graph sample(const TypeRules& rules) {
 }
 
 std::string problem_of(const Graph& graph) {
-  try {
-    verify(graph);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { verify(graph); });
 }
 
 struct Damage {

@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <thread>
 
 #include "braid/io/checkpoint/checkpoint.h"
 #include "scratch.h"
@@ -103,5 +105,36 @@ inline int wait_for(pid_t child) {
 
 // How often a random test is repeated.
 inline int num_rounds() { return ::getenv("BRAID_TEST_LONG") ? 500 : 20; }
+
+// Children that save one step after the other, after the last one that was
+// seen, are killed at random moments: the newest checkpoint is intact and no
+// older than it was, and no litter stays. `check` may look at the folder.
+inline void survives_kills(
+    unsigned seed,
+    const std::function<void(const fs::path& root, int64_t last)>& save_all,
+    const std::function<void(const fs::path& root)>& check = {}) {
+  ScratchDirectory scratch;
+  const fs::path& root = scratch.path();
+  std::mt19937 random(seed);
+  auto before = std::chrono::steady_clock::now();
+  save(root, 0);
+  auto save_time = std::chrono::steady_clock::now() - before;
+  int64_t last = 0;
+  for (int round = 0; round < num_rounds(); ++round) {
+    pid_t child = start_child([&] { save_all(root, last); });
+    std::this_thread::sleep_for(save_time * (random() % 400) / 100);
+    ::kill(child, SIGKILL);
+    ASSERT_TRUE(WIFSIGNALED(wait_for(child)));  // not by an error of its own
+    int64_t step = newest_step(root);
+    ASSERT_GE(step, last);
+    if (check) check(root);
+    last = step;
+    remove_litter(root);
+    for (const std::string& name : names_in(root)) {
+      EXPECT_TRUE(name.starts_with("step-")) << name;
+    }
+  }
+  EXPECT_GT(last, 0);  // or the children did nothing
+}
 
 }  // namespace braid::io

@@ -2,25 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
 #include "braid/models/models.h"
-#include "source_dir.h"
+#include "docs_page.h"
 
 namespace braid::models {
 namespace {
 
-const std::string kPath = std::string(kSourceDir) + "/docs/models.md";
-
-// `make docs` runs this test with BRAID_WRITE_DOCS set.
 TEST(ModelsPage, IsWhatTheTableSays) {
-  std::string page = models_page(standard_ops());
-  if (std::getenv("BRAID_WRITE_DOCS")) std::ofstream(kPath) << page;
-  std::stringstream kept;
-  kept << std::ifstream(kPath).rdbuf();
-  EXPECT_TRUE(kept.str() == page) << "HINT: docs/models.md is old: make docs";
+  expect_docs_page("models.md", models_page(standard_ops()));
 }
 
 TEST(ModelsPage, NamesEveryModelAndEachOfItsSizes) {

@@ -8,17 +8,14 @@
 #include "braid/graph/verify.h"
 #include "braid/passes/names.h"
 #include "braid/passes/rewrite/segments.h"
+#include "op_table.h"
 #include "passes/model_steps.h"
+#include "thrown.h"
 
 namespace braid::models {
 namespace {
 
 using Names = std::vector<std::string>;
-
-const OpTable& table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
 
 Graph build(const std::string& text, DType dtype = DType::kFloat32) {
   Graph graph = build_model(table(), text, dtype);
@@ -27,12 +24,7 @@ Graph build(const std::string& text, DType dtype = DType::kFloat32) {
 }
 
 std::string problem_of(const std::string& text, const Sizes& sizes = {}) {
-  try {
-    build_model(table(), text, DType::kFloat32, sizes);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { build_model(table(), text, DType::kFloat32, sizes); });
 }
 
 // What a PyTorch state dict would hold, in order of creation.

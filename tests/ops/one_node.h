@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "braid/ops/core/op.h"
+#include "op_table.h"
+#include "thrown.h"
 
 namespace braid {
 
@@ -16,11 +18,6 @@ using InputTypes = std::vector<std::optional<ValueType>>;
 inline ValueType f32(Shape shape) { return {DType::kFloat32, shape}; }
 inline ValueType f64(Shape shape) { return {DType::kFloat64, shape}; }
 inline ValueType i64(Shape shape) { return {DType::kInt64, shape}; }
-
-inline const OpTable& table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
 
 // One node over inputs of the given types.
 inline Graph one_node(const std::string& op, const InputTypes& types,
@@ -51,12 +48,7 @@ inline std::string outputs_of(const std::string& op, const InputTypes& types,
 // The message of std::invalid_argument, or nothing when the node is taken.
 inline std::string problem_of(const std::string& op, const InputTypes& types,
                               const Attrs& attrs = {}) {
-  try {
-    one_node(op, types, attrs);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { one_node(op, types, attrs); });
 }
 
 }  // namespace braid

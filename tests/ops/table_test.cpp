@@ -3,17 +3,13 @@
 #include "braid/ops/core/fusion.h"
 #include "braid/ops/core/precision_rows.h"
 #include "one_node.h"
+#include "thrown.h"
 
 namespace braid {
 namespace {
 
 std::string unknown_op_message(const std::string& name) {
-  try {
-    table().at(name);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { table().at(name); });
 }
 
 TEST(OpTableTest, UnknownOpsNameTheNearest) {

@@ -6,7 +6,8 @@
 #include "braid/ops/core/precision_rows.h"
 #include "braid/passes/rewrite/precision.h"
 #include "braid/runtime/cpu_backend.h"
-#include "run_row.h"
+#include "kernels.h"
+#include "row_checks.h"
 
 namespace braid::parity {
 namespace {
@@ -14,11 +15,6 @@ namespace {
 constexpr DType kF32 = DType::kFloat32;
 constexpr DType kBF16 = DType::kBFloat16;
 constexpr double kUlp = 1.0 / 128;  // of bf16, relative
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable table = runtime::cpu_kernels();
-  return table;
-}
 
 // The row between casts: float operands become bf16, a float result f32.
 Row narrowed(const Row& row) {
@@ -49,15 +45,6 @@ double limit_of(const Row& row) {
 }
 
 class Bf16Parity : public testing::TestWithParam<Row> {};
-
-void expect_near(const Results& a, const Results& b, double limit) {
-  for (const auto& [name, value] : b) {
-    SCOPED_TRACE(name);
-    ASSERT_TRUE(a.contains(name));
-    ASSERT_EQ(a.at(name).sizes(), value.sizes());
-    EXPECT_LE(difference(a.at(name), value), limit);
-  }
-}
 
 TEST_P(Bf16Parity, ForwardAndGradientsEqualLibtorch) {
   runtime::CpuBackend backend(kernels(), {});
@@ -110,15 +97,6 @@ std::vector<Row> narrow_rows() {
     }
   }
   return rows;
-}
-
-std::string row_name(const testing::TestParamInfo<Row>& info) {
-  std::string name =
-      info.param.op + "_" + info.param.note + "_" + std::to_string(info.index);
-  for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  }
-  return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, Bf16Parity, testing::ValuesIn(narrow_rows()),

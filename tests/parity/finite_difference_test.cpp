@@ -7,15 +7,11 @@
 #include <cmath>
 
 #include "braid/runtime/cpu_backend.h"
-#include "run_row.h"
+#include "kernels.h"
+#include "row_checks.h"
 
 namespace braid::parity {
 namespace {
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable table = runtime::cpu_kernels();
-  return table;
-}
 
 // What has, on purpose, no true gradient: all of a row, or one input, which
 // then stays as it is.
@@ -154,15 +150,6 @@ TEST_P(FiniteDifferences, GiveTheSlopesThatTheGradientSays) {
     return;
   }
   FAIL() << "three directions cross kinks";
-}
-
-std::string row_name(const testing::TestParamInfo<Row>& info) {
-  std::string name =
-      info.param.op + "_" + info.param.note + "_" + std::to_string(info.index);
-  for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  }
-  return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, FiniteDifferences,

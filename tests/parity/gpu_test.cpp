@@ -9,17 +9,13 @@
 
 #include "braid/ops/core/op.h"
 #include "braid/runtime/kernels/cuda_backend.h"
+#include "kernels.h"
 #include "run_row.h"
 
 namespace braid::parity {
 namespace {
 
 constexpr size_t kParts = 8;
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable table = runtime::cpu_kernels();
-  return table;
-}
 
 // A result may be f32 by promotion in a row of f64.
 double limit_of(const Results& want, const at::Tensor& value, DType dtype) {

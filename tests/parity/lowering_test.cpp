@@ -3,16 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "braid/runtime/cpu_backend.h"
+#include "kernels.h"
+#include "row_checks.h"
 #include "rows/image.h"
-#include "run_row.h"
 
 namespace braid::parity {
 namespace {
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable table = runtime::cpu_kernels();
-  return table;
-}
 
 // In f32, gradients through a softmax are small differences.
 double tolerance(const Row& row, DType dtype) {
@@ -88,14 +84,10 @@ std::vector<Params> cases() {
 
 std::string row_name(const testing::TestParamInfo<Params>& info) {
   const Row& row = std::get<0>(info.param);
-  std::string name =
-      fmt::format("{}_{}_{}_{}_{}", row.op, row.note,
-                  lowering_name(std::get<1>(info.param)),
-                  dtype_name(std::get<2>(info.param)), info.index);
-  for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  }
-  return name;
+  return test_name(fmt::format("{}_{}_{}_{}_{}", row.op, row.note,
+                               lowering_name(std::get<1>(info.param)),
+                               dtype_name(std::get<2>(info.param)),
+                               info.index));
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, LoweringParity, testing::ValuesIn(cases()),

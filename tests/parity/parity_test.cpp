@@ -3,7 +3,8 @@
 #include "braid/base/error.h"
 #include "braid/ops/core/op.h"
 #include "braid/runtime/cpu_backend.h"
-#include "run_row.h"
+#include "kernels.h"
+#include "row_checks.h"
 
 namespace braid::parity {
 
@@ -24,22 +25,8 @@ std::vector<Row> all_rows() {
 
 namespace {
 
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable table = runtime::cpu_kernels();
-  return table;
-}
-
 double tolerance(DType dtype) {
   return dtype == DType::kFloat64 ? 1e-10 : 1e-5;
-}
-
-void expect_near(const Results& a, const Results& b, double limit) {
-  for (const auto& [name, value] : b) {
-    SCOPED_TRACE(name);
-    ASSERT_TRUE(a.contains(name));
-    ASSERT_EQ(a.at(name).sizes(), value.sizes());
-    EXPECT_LE(difference(a.at(name), value), limit);
-  }
 }
 
 void expect_same_bits(const Results& a, const Results& b) {
@@ -80,13 +67,9 @@ TEST_P(Parity, ArrayOfThreeEqualsSoloRuns) {
 std::string row_name(
     const testing::TestParamInfo<std::tuple<Row, DType>>& info) {
   const Row& row = std::get<0>(info.param);
-  std::string name = row.op + "_" + row.note + "_" +
-                     std::string(dtype_name(std::get<1>(info.param))) + "_" +
-                     std::to_string(info.index);
-  for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  }
-  return name;
+  return test_name(row.op + "_" + row.note + "_" +
+                   std::string(dtype_name(std::get<1>(info.param))) + "_" +
+                   std::to_string(info.index));
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, Parity,

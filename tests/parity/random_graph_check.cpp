@@ -9,21 +9,14 @@
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/train/trainer.h"
+#include "from_bytes.h"
+#include "kernels.h"
+#include "op_table.h"
 #include "plan/random_plans.h"
 #include "random_tensors.h"
 
 namespace braid::parity {
 namespace {
-
-const OpTable& table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable made = runtime::cpu_kernels();
-  return made;
-}
 
 struct Disagreement : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -32,14 +25,6 @@ struct Disagreement : std::runtime_error {
 template <class... Args>
 [[noreturn]] void disagree(fmt::format_string<Args...> text, Args&&... args) {
   throw Disagreement(fmt::format(text, std::forward<Args>(args)...));
-}
-
-at::Tensor from_bytes(std::span<const std::byte> bytes, const Shape& shape,
-                      DType dtype) {
-  at::Tensor t =
-      at::empty(shape, at::TensorOptions(runtime::scalar_type(dtype)));
-  if (!bytes.empty()) std::memcpy(t.data_ptr(), bytes.data(), bytes.size());
-  return t;
 }
 
 std::vector<const Given*> givens_of(const RandomGraph& graph) {

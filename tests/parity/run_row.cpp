@@ -8,20 +8,12 @@
 
 #include "braid/ops/build/functions.h"
 #include "braid/runtime/kernels/aten/bind.h"
+#include "from_bytes.h"
 
 namespace braid::parity {
 namespace {
 
 std::string input_name(size_t i) { return fmt::format("in{}", i); }
-
-// A tensor that an op of the row's inputs yields, as a copy of plain bytes.
-at::Tensor from_bytes(std::span<const std::byte> bytes, const Shape& shape,
-                      DType dtype) {
-  at::Tensor t =
-      at::empty(shape, at::TensorOptions(runtime::scalar_type(dtype)));
-  if (!bytes.empty()) std::memcpy(t.data_ptr(), bytes.data(), bytes.size());
-  return t;
-}
 
 bool is_float(const Arg& arg) {
   return arg.kind != Arg::Kind::kIndex && arg.kind != Arg::Kind::kBool &&

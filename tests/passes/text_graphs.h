@@ -8,13 +8,9 @@
 #include "braid/graph/text.h"
 #include "braid/graph/verify.h"
 #include "braid/ops/core/op.h"
+#include "op_table.h"
 
 namespace braid::passes {
-
-inline const OpTable& table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
 
 // The graph of statements without the first line. A statement that ends with
 // a backslash goes on in the next line.

@@ -10,7 +10,6 @@ namespace {
 
 using passes::graph_of;
 using passes::node_of;
-using passes::table;
 
 // The buffers of a laid-out graph; values are found by output name or op.
 struct Found {

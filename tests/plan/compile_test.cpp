@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "braid/graph/verify.h"
+#include "op_table.h"
 #include "passes/model_steps.h"
 #include "passes/text_graphs.h"
 #include "plan/program_checker.h"
@@ -12,11 +13,6 @@
 
 namespace braid::plan {
 namespace {
-
-const OpTable& table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
 
 std::string joined(const std::vector<std::string>& lines) {
   return fmt::format("{}", fmt::join(lines, "\n"));

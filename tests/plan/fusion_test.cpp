@@ -12,8 +12,6 @@
 namespace braid::plan {
 namespace {
 
-using passes::table;
-
 int64_t peak_of(const passes::StepGraph& step, size_t segments) {
   return compile(table(), step, keep_all(segments)).peak_bytes();
 }

@@ -4,17 +4,13 @@
 
 #include "braid/plan/compile.h"
 #include "passes/model_steps.h"
+#include "thrown.h"
 
 namespace braid::plan {
 namespace {
 
 std::string problem_of(const std::string& text) {
-  try {
-    parse_decision(text);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { parse_decision(text); });
 }
 
 TEST(PlanText, DecisionsReadBackFromTheirText) {

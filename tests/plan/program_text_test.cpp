@@ -6,11 +6,10 @@
 #include "passes/text_graphs.h"
 #include "plan/program_checker.h"
 #include "plan/random_plans.h"
+#include "thrown.h"
 
 namespace braid::plan {
 namespace {
-
-using passes::table;
 
 Program random_program(Random& random, const std::string& model) {
   passes::StepGraph step = small_step(table(), model,
@@ -21,12 +20,7 @@ Program random_program(Random& random, const std::string& model) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    parse_program(text, table());
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { parse_program(text, table()); });
 }
 
 TEST(ProgramText, ReadsBackWhatItPrints) {

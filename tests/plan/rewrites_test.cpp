@@ -10,16 +10,12 @@
 #include "braid/graph/verify.h"
 #include "braid/plan/early_update.h"
 #include "braid/plan/recompute.h"
+#include "op_table.h"
 #include "passes/model_steps.h"
 #include "plan/random_plans.h"
 
 namespace braid::plan {
 namespace {
-
-const OpTable& table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
 
 // A hash of how a value comes about: ops, attributes, keys, slots and inputs,
 // whatever the order of nodes and the ids.

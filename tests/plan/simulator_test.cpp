@@ -5,17 +5,13 @@
 #include <cstdlib>
 #include <set>
 
+#include "op_table.h"
 #include "passes/model_steps.h"
 #include "plan/program_checker.h"
 #include "plan/random_plans.h"
 
 namespace braid::plan {
 namespace {
-
-const OpTable& table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
 
 // A row of slots as in the static schedule. Slot p runs run[p] seconds; it
 // fetches fetch[p] seconds before, evicts evict[p] after, and update[p]

@@ -12,8 +12,6 @@
 namespace braid::plan {
 namespace {
 
-using passes::table;
-
 TEST(Units, AreAllInstructionsInOrder) {
   Random random(3);
   for (const std::string& model : small_models()) {

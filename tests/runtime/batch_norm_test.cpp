@@ -50,7 +50,7 @@ TEST(BatchNorm, MeansOfChannelsThatLieLastAreNear) {
     output "mean" %8
   )");
   std::vector<float> x = values();
-  auto results = evaluate(passes::table(), graph, [&](SlotId slot) {
+  auto results = evaluate(table(), graph, [&](SlotId slot) {
     bool is_x = graph.slot(slot).name == "x";
     return bytes_of(is_x ? x : std::vector<float>(kChannels));
   });

@@ -6,18 +6,14 @@
 #include "braid/passes/rewrite/layout.h"
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/executor.h"
+#include "kernels.h"
 #include "passes/text_graphs.h"
+#include "thrown.h"
 
 namespace braid::runtime {
 namespace {
 
 using passes::graph_of;
-using passes::table;
-
-const KernelTable& kernels() {
-  static const KernelTable made = cpu_kernels();
-  return made;
-}
 
 plan::Program program_of(const std::string& statements) {
   return plan::compile(
@@ -143,12 +139,7 @@ TEST_F(SharedState, ASmallArenaIsRefused) {
 
 std::string problem_of(const plan::Program& program, State& state,
                        Backend& backend) {
-  try {
-    Executor(table(), program, state, backend);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { Executor(table(), program, state, backend); });
 }
 
 TEST_F(SharedState, AStateWithoutASlotIsRefused) {

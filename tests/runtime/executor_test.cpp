@@ -8,18 +8,13 @@
 #include "braid/passes/rewrite/layout.h"
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/signature.h"
+#include "kernels.h"
 #include "passes/text_graphs.h"
 
 namespace braid::runtime {
 namespace {
 
 using passes::graph_of;
-using passes::table;
-
-const KernelTable& kernels() {
-  static const KernelTable made = cpu_kernels();
-  return made;
-}
 
 std::vector<float> floats(std::span<const std::byte> bytes) {
   std::vector<float> values(bytes.size() / sizeof(float));

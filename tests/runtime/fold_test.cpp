@@ -20,7 +20,6 @@ namespace {
 using passes::count_op;
 using passes::graph_of;
 using passes::op_names;
-using passes::table;
 using Names = std::vector<std::string>;
 
 template <class T>

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "thrown.h"
+
 namespace braid::runtime {
 namespace {
 
@@ -14,17 +16,19 @@ Types infer(const std::string& target, const std::string& args,
   return torch_foreign_ops()->infer(target, parse_foreign_args(args), inputs);
 }
 
-std::string problem_of(const std::string& target, const std::string& args,
-                       const Types& inputs) {
-  try {
-    infer(target, args, inputs);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
-}
-
 const Types kMatrix{{DType::kFloat32, {3, 4}}};
+
+struct Refused {
+  const char *target, *args, *words;
+};
+
+void expect_refused(const std::vector<Refused>& cases) {
+  for (const Refused& c : cases) {
+    std::string problem = thrown_by([&] { infer(c.target, c.args, kMatrix); });
+    EXPECT_NE(problem.find(c.words), std::string::npos)
+        << c.target << ": " << problem;
+  }
+}
 
 TEST(TorchForeignOps, KnowsTheTypesOfResults) {
   EXPECT_EQ(infer("aten::sinc", "$0", kMatrix), kMatrix);
@@ -44,46 +48,32 @@ TEST(TorchForeignOps, KnowsTypesOfOperatorsThatMustBeRun) {
 }
 
 TEST(TorchForeignOps, RefusesWhatItMayNotRun) {
-  struct Case {
-    const char *target, *args, *words;
-  };
-  for (const Case& c : {
-           Case{"aten::bernoulli", "$0", "is random"},
-           Case{"aten::dropout", "$0, 0.5, true", "is random"},
-           Case{"aten::rrelu", "$0, training=true", "random"},
-           Case{"aten::nonzero", "$0", "depends on data"},
-           Case{"aten::unique_consecutive", "$0", "depends on data"},
-           Case{"aten::masked_select", "$0, $0", "depends on data"},
-           Case{"aten::relu_", "$0", "writes to"},
-           Case{"aten::add.out", "$0, $0, out=$0", "writes to"},
-           Case{"aten::transpose.int", "$0, 0, 1", "aliases"},
-           Case{"aten::is_floating_point", "$0", "no tensor"},
-       }) {
-    std::string problem = problem_of(c.target, c.args, kMatrix);
-    EXPECT_NE(problem.find(c.words), std::string::npos)
-        << c.target << ": " << problem;
-  }
+  expect_refused({
+      {"aten::bernoulli", "$0", "is random"},
+      {"aten::dropout", "$0, 0.5, true", "is random"},
+      {"aten::rrelu", "$0, training=true", "random"},
+      {"aten::nonzero", "$0", "depends on data"},
+      {"aten::unique_consecutive", "$0", "depends on data"},
+      {"aten::masked_select", "$0, $0", "depends on data"},
+      {"aten::relu_", "$0", "writes to"},
+      {"aten::add.out", "$0, $0, out=$0", "writes to"},
+      {"aten::transpose.int", "$0, 0, 1", "aliases"},
+      {"aten::is_floating_point", "$0", "no tensor"},
+  });
 }
 
 TEST(TorchForeignOps, RefusesArgumentsThatDoNotFit) {
-  struct Case {
-    const char *target, *args, *words;
-  };
-  for (const Case& c : {
-           Case{"aten::no_such_op", "$0", "has no operator"},
-           Case{"aten::sinc.no_such_overload", "$0", "has no operator"},
-           Case{"sinc", "$0", "has no operator"},
-           Case{"aten::sinc", "$0, 1", "takes no argument number 2"},
-           Case{"aten::sinc", "$0, dim=1", "takes no argument 'dim'"},
-           Case{"aten::cummax", "$0", "'dim' is missing"},
-           Case{"aten::cummax", "$0, \"x\"", "'dim' does not fit"},
-           Case{"aten::cummax", "$0, 7", "out of range"},
-           Case{"aten::sinc", "3", "'self' does not fit"},
-       }) {
-    std::string problem = problem_of(c.target, c.args, kMatrix);
-    EXPECT_NE(problem.find(c.words), std::string::npos)
-        << c.target << ": " << problem;
-  }
+  expect_refused({
+      {"aten::no_such_op", "$0", "has no operator"},
+      {"aten::sinc.no_such_overload", "$0", "has no operator"},
+      {"sinc", "$0", "has no operator"},
+      {"aten::sinc", "$0, 1", "takes no argument number 2"},
+      {"aten::sinc", "$0, dim=1", "takes no argument 'dim'"},
+      {"aten::cummax", "$0", "'dim' is missing"},
+      {"aten::cummax", "$0, \"x\"", "'dim' does not fit"},
+      {"aten::cummax", "$0, 7", "out of range"},
+      {"aten::sinc", "3", "'self' does not fit"},
+  });
 }
 
 }  // namespace

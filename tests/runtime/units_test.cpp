@@ -6,6 +6,7 @@
 
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/executables.h"
+#include "kernels.h"
 #include "passes/model_steps.h"
 #include "passes/text_graphs.h"
 #include "train/batches.h"
@@ -13,13 +14,7 @@
 namespace braid::runtime {
 namespace {
 
-using passes::table;
 using Bits = std::map<std::string, std::vector<std::byte>>;
-
-const KernelTable& kernels() {
-  static const KernelTable made = cpu_kernels();
-  return made;
-}
 
 // A job that steps by itself: a model, its data and its memory plan.
 class Stepper {

@@ -19,14 +19,8 @@ namespace {
 
 using compile::StepSpec;
 using passes::graph_of;
-using passes::table;
 using runtime::Executables;
 using Bits = std::map<std::string, std::vector<std::byte>>;
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable made = runtime::mixing_kernels();
-  return made;
-}
 
 Graph forward(int64_t rows) {
   return models::build_model(

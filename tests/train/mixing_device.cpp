@@ -5,6 +5,7 @@
 #include "braid/base/rng.h"
 #include "braid/graph/text_tokens.h"
 #include "braid/ops/core/op.h"
+#include "braid/runtime/elements.h"
 // The table itself is linked only together with libtorch's kernels.
 #include "braid/runtime/kernels/kernel.cpp"
 
@@ -23,17 +24,8 @@ namespace {
 
 // Calls visit(address) for each element, row-major.
 template <class Visit>
-void visit_elements(const Tensor& t, Visit visit) {
-  Strides steps = contiguous_strides(t.shape);
-  int64_t item = item_bytes(t.dtype);
-  for (int64_t i = 0; i < t.numel(); ++i) {
-    int64_t at = 0, rest = i;
-    for (size_t d = 0; d < t.shape.size(); ++d) {
-      at += rest / steps[d] * t.strides[d];
-      rest %= steps[d];
-    }
-    visit(t.data + at * item);
-  }
+void visit_addresses(const Tensor& t, Visit visit) {
+  visit_elements(t, [&](int64_t at) { visit(t.data + at); });
 }
 
 uint64_t bits_at(const std::byte* data, DType dtype) {
@@ -51,7 +43,7 @@ uint64_t digest(const Call& call) {
   for (const Tensor& input : call.inputs) {
     hash = mix_bits(hash, input ? 1 : 0);
     if (!input) continue;
-    visit_elements(input, [&](const std::byte* data) {
+    visit_addresses(input, [&](const std::byte* data) {
       hash = mix_bits(hash, bits_at(data, input.dtype));
     });
   }
@@ -60,7 +52,7 @@ uint64_t digest(const Call& call) {
 
 void store(const Tensor& output, uint64_t hash) {
   uint64_t element = 0;
-  visit_elements(output, [&](std::byte* data) {
+  visit_addresses(output, [&](std::byte* data) {
     uint64_t bits = mix_bits(hash, element++);
     std::memcpy(data, &bits, static_cast<size_t>(item_bytes(output.dtype)));
   });
@@ -89,7 +81,7 @@ void mix(const Call& call) {
 void assign(const Call& call) {
   std::byte* to = call.out(0).data;
   int64_t item = item_bytes(call.out(0).dtype);
-  visit_elements(call.in(0), [&](const std::byte* from) {
+  visit_addresses(call.in(0), [&](const std::byte* from) {
     std::memcpy(to, from, static_cast<size_t>(item));
     to += item;
   });
@@ -99,7 +91,7 @@ void assign(const Call& call) {
 void accumulate(const Call& call) {
   uint64_t hash = digest(call);
   if (*call.in(1).as<int64_t>() != 0) {
-    visit_elements(call.out(0), [&](const std::byte* data) {
+    visit_addresses(call.out(0), [&](const std::byte* data) {
       hash = mix_bits(hash, bits_at(data, call.out(0).dtype));
     });
   }

@@ -13,3 +13,13 @@ namespace braid::runtime {
 KernelTable mixing_kernels();
 
 }  // namespace braid::runtime
+
+namespace braid::train {
+
+// They again, made once.
+inline const runtime::KernelTable& kernels() {
+  static const runtime::KernelTable made = runtime::mixing_kernels();
+  return made;
+}
+
+}  // namespace braid::train

@@ -7,6 +7,7 @@
 #include "braid/runtime/cpu_backend.h"
 #include "braid/train/trainer.h"
 #include "mixing_device.h"
+#include "op_table.h"
 #include "passes/model_steps.h"
 #include "plan/random_plans.h"
 #include "train/batches.h"
@@ -16,16 +17,6 @@ namespace {
 
 using plan::below;
 using plan::Random;
-
-const OpTable& table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable made = runtime::mixing_kernels();
-  return made;
-}
 
 struct Result {
   std::vector<std::vector<std::byte>> slots;

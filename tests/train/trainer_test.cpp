@@ -8,23 +8,15 @@
 #include "braid/passes/names.h"
 #include "braid/runtime/cpu_backend.h"
 #include "mixing_device.h"
+#include "op_table.h"
 #include "passes/model_steps.h"
+#include "thrown.h"
 #include "train/batches.h"
 
 namespace braid::train {
 namespace {
 
 using Names = std::vector<std::string>;
-
-const OpTable& table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable made = runtime::mixing_kernels();
-  return made;
-}
 
 const std::string& model() { return small_models()[0]; }
 
@@ -36,16 +28,6 @@ TrainerOptions options(int64_t members = 0) {
   TrainerOptions made{.optimizer = passes::make_optimizer("adamw")};
   made.members = members;
   return made;
-}
-
-template <class Error>
-std::string problem_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 double number_at(const runtime::State& state, const std::string& slot,
@@ -72,7 +54,7 @@ TEST(Trainer, APlanMustDecideAboutEverySegment) {
   runtime::CpuBackend backend(kernels(), {});
   TrainerOptions wrong = options();
   wrong.plan = plan::keep_all(3);
-  EXPECT_EQ(problem_of<std::invalid_argument>(
+  EXPECT_EQ(thrown_by<std::invalid_argument>(
                 [&] { Trainer(table(), forward(), backend, wrong); }),
             "[plan] the model has 7 segments, the plan 3");
 }
@@ -89,11 +71,11 @@ TEST(Trainer, HyperParametersAreSetPerMember) {
   EXPECT_EQ(number_at(state, "hyper/drop.0.p", 1), 0.3);
   EXPECT_EQ(number_at(state, "hyper/drop.0.p", 2), 0.75);
   EXPECT_EQ(number_at(state, "hyper/drop.2.p", 2), 0.75);
-  EXPECT_NE(problem_of<std::invalid_argument>([&] {
+  EXPECT_NE(thrown_by<std::invalid_argument>([&] {
               trainer.set_hyper(0, "weight_decai", 1);
             }).find("did you mean 'weight_decay'?"),
             std::string::npos);
-  EXPECT_NE(problem_of<std::invalid_argument>([&] {
+  EXPECT_NE(thrown_by<std::invalid_argument>([&] {
               trainer.set_hyper(3, "lr", 1);
             }).find("member 3"),
             std::string::npos);
@@ -129,7 +111,7 @@ TEST(Trainer, TakesTheFirstPlanThatFits) {
 
 TEST(Trainer, ReportsTheLeastThatIsMissing) {
   runtime::CpuBackend tiny(kernels(), {.limit_bytes = 1000});
-  std::string report = problem_of<std::runtime_error>(
+  std::string report = thrown_by<std::runtime_error>(
       [&] { Trainer(table(), forward(), tiny, options()); });
   EXPECT_NE(report.find("the limit is 1000 bytes"), std::string::npos);
   EXPECT_NE(report.find("bytes short"), std::string::npos);
@@ -142,7 +124,7 @@ TEST(Trainer, AForcedPlanThatDoesNotFitIsReported) {
   TrainerOptions forced = options();
   forced.plan = plan::keep_all(7);
   runtime::CpuBackend tight(kernels(), {.limit_bytes = peak - 1});
-  std::string report = problem_of<std::runtime_error>(
+  std::string report = thrown_by<std::runtime_error>(
       [&] { Trainer(table(), forward(), tight, forced); });
   EXPECT_NE(report.find(": 1 bytes short"), std::string::npos) << report;
   EXPECT_EQ(tight.account().used_bytes(), 0);
@@ -158,7 +140,7 @@ TEST(Trainer, TwoOnOneDeviceShareItsLimit) {
   first.initialise({1});
   take_step(first);
   auto before = first.state().read(0);
-  std::string report = problem_of<std::runtime_error>(
+  std::string report = thrown_by<std::runtime_error>(
       [&] { Trainer(table(), forward(), backend, forced); });
   EXPECT_NE(report.find(": 1 bytes short"), std::string::npos) << report;
   EXPECT_NE(report.find("by layer"), std::string::npos) << report;
@@ -194,7 +176,7 @@ TEST(Trainer, AFailingCopyIsReportedAndTheNextStepRuns) {
                         plan::Update::kHost});
   Trainer trainer(table(), forward(), backend, spilled);
   trainer.initialise({1});
-  EXPECT_EQ(problem_of<std::runtime_error>([&] { take_step(trainer); }),
+  EXPECT_EQ(thrown_by<std::runtime_error>([&] { take_step(trainer); }),
             "the link is down");
   broken = false;
   take_step(trainer);
@@ -207,7 +189,7 @@ TEST(Trainer, NeedsAForwardGraphWithALoss) {
   runtime::CpuBackend backend(kernels(), {});
   Graph none(table());
   none.add_input("x", {DType::kFloat32, {2}});
-  EXPECT_NE(problem_of<std::invalid_argument>([&] {
+  EXPECT_NE(thrown_by<std::invalid_argument>([&] {
               Trainer(table(), none, backend, options());
             }).find("no output 'loss'"),
             std::string::npos);
@@ -271,7 +253,7 @@ TEST(Trainer, SchedulesAreOnePerMember) {
   runtime::CpuBackend backend(kernels(), {});
   TrainerOptions made = scheduled({"constant", "constant"});
   made.members = 3;
-  EXPECT_EQ(problem_of<std::invalid_argument>(
+  EXPECT_EQ(thrown_by<std::invalid_argument>(
                 [&] { Trainer(table(), forward(), backend, made); }),
             "[schedule] expected 3 schedules, got 2");
 }

@@ -9,16 +9,12 @@
 #include "braid/models/models.h"
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/forward_run.h"
+#include "kernels.h"
 #include "passes/text_graphs.h"
 #include "train/batches.h"
 
 namespace braid::passes {
 namespace {
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable made = runtime::cpu_kernels();
-  return made;
-}
 
 template <class T>
 std::vector<T> values(const std::vector<std::byte>& bytes) {

@@ -10,16 +10,13 @@
 #include "braid/ops/build/functions.h"
 #include "braid/train/run/run.h"
 #include "source_dir.h"
+#include "thrown.h"
+#include "train_runs/small_job.h"
 
 namespace braid::train {
 namespace {
 
 using testing::HasSubstr;
-
-const runtime::Machine& machine() {
-  static const std::unique_ptr<runtime::Machine> made = runtime::this_machine();
-  return *made;
-}
 
 JobConfig small_job() {
   JobConfig job;
@@ -57,16 +54,6 @@ std::string forward_text(JobConfig config, LossFunction loss) {
   return print_graph(job.model().forward(0, 4));
 }
 
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(JobHooks, ALossIsPartOfTheGraph) {
   JobConfig named = small_job();
   named.loss = "cross_entropy(label_smoothing=0.1)";
@@ -92,9 +79,10 @@ TEST(JobHooks, EvaluationUsesTheSameLoss) {
 
 TEST(JobHooks, ALossIsOneFloat) {
   EXPECT_THAT(
-      error_of([] { forward_text(small_job(), [](Var y, Var) { return y; }); }),
+      thrown_by(
+          [] { forward_text(small_job(), [](Var y, Var) { return y; }); }),
       HasSubstr("[loss] expected one float, got f32[4, 2]\nHINT: take the"));
-  EXPECT_THAT(error_of([] {
+  EXPECT_THAT(thrown_by([] {
                 forward_text(small_job(), [](Var, Var) { return Var{}; });
               }),
               HasSubstr("[loss] the function gave no value"));
@@ -167,11 +155,11 @@ TEST(JobHooks, WhatIsSaidTwiceIsAnError) {
   auto loss = [](Var y, Var target) { return cross_entropy(y, target); };
   JobConfig named = small_job();
   named.loss = "mse";
-  EXPECT_THAT(error_of([&] { with_hooks(named, ramp_hooks(loss)); }),
+  EXPECT_THAT(thrown_by([&] { with_hooks(named, ramp_hooks(loss)); }),
               HasSubstr("[job] loss is 'mse', and the program gives its own"));
   JobConfig glyphs = small_job();
   glyphs.data.source = "glyphs";
-  EXPECT_THAT(error_of([&] { with_hooks(glyphs, ramp_hooks()); }),
+  EXPECT_THAT(thrown_by([&] { with_hooks(glyphs, ramp_hooks()); }),
               HasSubstr("[job] data is 'glyphs', and the program"));
 }
 
@@ -180,10 +168,10 @@ TEST(JobHooks, ARunIsNotContinuedWithoutThem) {
   JobConfig saved = Job(machine(), small_job(), ramp_hooks(loss)).config();
   EXPECT_EQ(saved.loss, "custom");
   EXPECT_EQ(with_hooks(saved, ramp_hooks(loss)), saved);
-  EXPECT_THAT(error_of([&] { with_hooks(saved, ramp_hooks()); }),
+  EXPECT_THAT(thrown_by([&] { with_hooks(saved, ramp_hooks()); }),
               HasSubstr("[job] loss is of the program that the job was made"));
   saved.loss = "";
-  EXPECT_THAT(error_of([&] { with_hooks(saved, {}); }),
+  EXPECT_THAT(thrown_by([&] { with_hooks(saved, {}); }),
               HasSubstr("[job] data is of the program"));
 }
 
@@ -191,7 +179,7 @@ TEST(JobHooks, PhasesHaveTheirOwnLosses) {
   JobConfig job = small_job();
   job.phases.push_back({});
   auto loss = [](Var y, Var target) { return cross_entropy(y, target); };
-  EXPECT_THAT(error_of([&] { with_hooks(job, ramp_hooks(loss)); }),
+  EXPECT_THAT(thrown_by([&] { with_hooks(job, ramp_hooks(loss)); }),
               HasSubstr("does not go with phases"));
 }
 

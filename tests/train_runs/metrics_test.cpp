@@ -7,19 +7,14 @@
 
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/forward_run.h"
+#include "kernels.h"
 #include "passes/text_graphs.h"
 
 namespace braid::train {
 namespace {
 
 using passes::graph_of;
-using passes::table;
 using Names = std::vector<std::string>;
-
-const runtime::KernelTable& kernels() {
-  static const runtime::KernelTable made = runtime::cpu_kernels();
-  return made;
-}
 
 // Scores [N, 7] with a loss over classes.
 std::string classes(int64_t rows) {

@@ -7,19 +7,11 @@
 
 #include "braid/models/layers.h"
 #include "braid/train/job/model_state.h"
+#include "kernels.h"
+#include "op_table.h"
 #include "train/solo_runs.h"
 
 namespace braid::train {
-
-inline const OpTable& partial_table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
-
-inline const runtime::KernelTable& partial_kernels() {
-  static const runtime::KernelTable made = runtime::cpu_kernels();
-  return made;
-}
 
 // One member: its model, and what may differ between members of any array.
 struct PartialMember {
@@ -44,7 +36,7 @@ class PartialRun {
  public:
   PartialRun(const PartialJob& job, const std::vector<PartialMember>& members,
              bool as_array)
-      : job_(job), as_array_(as_array), backend_(partial_kernels(), {}) {
+      : job_(job), as_array_(as_array), backend_(kernels(), {}) {
     trainer_ = make(members);
     std::vector<int64_t> seeds;
     for (const PartialMember& m : members) seeds.push_back(m.seed);
@@ -86,14 +78,13 @@ class PartialRun {
       options.schedules.push_back(passes::parse_schedule(m.schedule));
     }
     if (as_array_) options.members = static_cast<int64_t>(graphs.size());
-    Graph whole =
-        as_array_ ? passes::array_of(partial_table(), graphs, {}) : graphs[0];
+    Graph whole = as_array_ ? passes::array_of(table(), graphs, {}) : graphs[0];
     size_t segments = compile::segment_names(whole).size();
     options.plan = plan::uniform(segments, job_.decision, 1);
-    return as_array_ ? std::make_unique<Trainer>(partial_table(), graphs,
-                                                 backend_, options)
-                     : std::make_unique<Trainer>(partial_table(), graphs[0],
-                                                 backend_, options);
+    return as_array_
+               ? std::make_unique<Trainer>(table(), graphs, backend_, options)
+               : std::make_unique<Trainer>(table(), graphs[0], backend_,
+                                           options);
   }
 
   void train(const std::vector<int64_t>& data_seeds) {
@@ -124,7 +115,7 @@ struct MlpSizes {
 };
 
 inline Graph mlp(const MlpSizes& sizes) {
-  Graph graph(partial_table());
+  Graph graph(table());
   Var x = input(graph, "x", {sizes.dtype, {4, 5}});
   Var y = input(graph, "y", {DType::kInt64, {4}});
   for (size_t i = 0; i < sizes.widths.size(); ++i) {
@@ -140,7 +131,7 @@ inline Graph mlp(const MlpSizes& sizes) {
 
 // N 3 pictures of 8 x 8; an extra block has a norm and dropout of its own.
 inline Graph conv_net(bool extra) {
-  Graph graph(partial_table());
+  Graph graph(table());
   Var x = input(graph, "x", {DType::kFloat64, {3, 1, 8, 8}});
   Var y = input(graph, "y", {DType::kInt64, {3}});
   models::ConvOptions same{.conv = {.padding = {1}}};

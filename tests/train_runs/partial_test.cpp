@@ -18,7 +18,7 @@ namespace {
 using Members = std::vector<PartialMember>;
 
 Graph built(const std::string& model) {
-  return models::build_model(partial_table(), model, DType::kFloat64);
+  return models::build_model(table(), model, DType::kFloat64);
 }
 
 // Seeds, rates and schedules differ in any case.
@@ -116,8 +116,8 @@ INSTANTIATE_TEST_SUITE_P(Models, Partial, testing::ValuesIn(kCases),
 TEST(PartialRuns, OfEqualModelsAreArrays) {
   for (const std::string& name : small_models()) {
     Graph one = built(name);
-    Graph whole = passes::array(partial_table(), one, {.members = 3});
-    Graph joined = passes::array_of(partial_table(), {one, one, one}, {});
+    Graph whole = passes::array(table(), one, {.members = 3});
+    Graph joined = passes::array_of(table(), {one, one, one}, {});
     EXPECT_EQ(print_graph(joined), print_graph(whole)) << name;
   }
 }
@@ -203,8 +203,8 @@ TEST(PartialRuns, AMemberThatPausesKeepsEverything) {
                          .optimizer = adamw(),
                          .capacity = 3,
                          .masked = true};
-  runtime::CpuBackend backend(partial_kernels(), {});
-  runtime::Executables programs(partial_table(), {spec}, backend, {});
+  runtime::CpuBackend backend(kernels(), {});
+  runtime::Executables programs(table(), {spec}, backend, {});
   runtime::State& state = programs.state();
   state.initialise(std::vector<int64_t>{1, 2, 3});
   SlotId active = state.find(passes::kActiveSlot);

@@ -166,7 +166,7 @@ class Section {
 
   // First in a description: a bare value or list in place of the section is
   // the value of this key.
-  virtual void bare(Name key) = 0;
+  virtual void bare(Name) {}
   // Last in a description: all other keys. `what` names one in the docs:
   // "VALUE".
   virtual void rest(Options& options, Name what, Meaning meaning) = 0;
@@ -175,7 +175,7 @@ class Section {
   friend class Limits;
 
   virtual void value(const Field& field) = 0;
-  virtual void limit(const Limit& limit) = 0;  // of the value before
+  virtual void limit(const Limit&) {}  // of the value before
   virtual void group(const Group& group) = 0;
   virtual void groups(const Items& items) = 0;
 };

@@ -4,8 +4,6 @@
 
 namespace braid::config {
 
-void Writer::bare(Name) {}
-
 void Writer::rest(Options& options, Name, Meaning) {
   for (const Option& option : options) {
     add(option.name, option_node(option.text));
@@ -17,8 +15,6 @@ void Writer::value(const Field& field) {
   Node node = field.write();
   if (!node.is_null()) add(field.name, std::move(node));
 }
-
-void Writer::limit(const Limit&) {}
 
 void Writer::group(const Group& group) {
   if (!group.is_present) return;

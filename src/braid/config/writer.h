@@ -9,12 +9,10 @@ class Writer : public Section {
  public:
   Node take() { return std::move(map_); }
 
-  void bare(Name key) override;
   void rest(Options& options, Name what, Meaning meaning) override;
 
  protected:
   void value(const Field& field) override;
-  void limit(const Limit& limit) override;
   void group(const Group& group) override;
   void groups(const Items& items) override;
 

@@ -9,6 +9,7 @@
 #include "braid/base/bytes.h"
 #include "braid/plan/program.h"
 #include "braid/runtime/signature.h"
+#include "braid/runtime/trial_call.h"
 
 namespace braid::runtime {
 namespace {
@@ -97,28 +98,10 @@ int64_t CpuBackend::measure_workspace(const Graph& graph, const Node& node,
   auto known = measured_.find(signature);
   if (known != measured_.end()) return known->second;
   std::vector<ZeroPages> memory;
-  auto trial = [&](const ValueType& type, const Strides& strides,
-                   int64_t offset) -> Tensor {
-    int64_t span = offset + span_elements(type.shape, strides);
-    memory.emplace_back(span * item_bytes(type.dtype));
-    return {memory.back().data(), type.dtype, type.shape, strides};
-  };
-  auto operand = [&](ValueId id) -> Tensor {
-    if (id == kNone) return {};
-    const Value& value = graph.value(id);
-    return trial(value.type, value.strides, value.offset);
-  };
   Workspace workspace{.is_trial = true};
-  Call call{
-      .node = &node, .inputs = {}, .outputs = {}, .workspace = &workspace};
-  for (ValueId id : node.inputs) call.inputs.push_back(operand(id));
-  for (ValueId id : node.outputs) call.outputs.push_back(operand(id));
-  if (node.slot != kNone) {
-    const Slot& slot = graph.slot(node.slot);
-    Shape shape = slot.stored_shape();
-    call.outputs.push_back(
-        trial({slot.dtype, shape}, contiguous_strides(shape), 0));
-  }
+  Call call = trial_call(graph, node, workspace, [&](int64_t bytes) {
+    return memory.emplace_back(bytes).data();
+  });
   CallSettings settings;
   set_call_threads(threads);
   prepare(call)();

@@ -9,6 +9,7 @@
 #include "braid/base/narrow_float.h"
 #include "braid/ops/core/foreign.h"
 #include "braid/passes/names.h"
+#include "braid/runtime/elements.h"
 
 namespace braid::runtime {
 namespace {
@@ -40,16 +41,11 @@ std::vector<std::byte> rows_of(const Tensor& tensor,
   if (tensor.contiguous()) return {span.begin(), span.end()};
   int64_t item = item_bytes(tensor.dtype);
   std::vector<std::byte> rows(static_cast<size_t>(tensor.bytes()));
-  Strides steps = contiguous_strides(tensor.shape);
-  for (int64_t i = 0; i < tensor.numel(); ++i) {
-    int64_t from = 0, rest = i;
-    for (size_t d = 0; d < tensor.shape.size(); ++d) {
-      from += rest / steps[d] * tensor.strides[d];
-      rest %= steps[d];
-    }
-    std::memcpy(rows.data() + i * item, span.data() + from * item,
-                static_cast<size_t>(item));
-  }
+  std::byte* to = rows.data();
+  visit_elements(tensor, [&](int64_t from) {
+    std::memcpy(to, span.data() + from, static_cast<size_t>(item));
+    to += item;
+  });
   return rows;
 }
 

@@ -41,32 +41,12 @@ TEST(RemoveLitter, spares_live_processes_and_other_names) {
 }
 
 TEST(Checkpoint, survives_kills_at_random_moments) {
-  ScratchDirectory scratch;
-  const fs::path& root = scratch.path();
-  std::mt19937 random(7);
-  auto before = std::chrono::steady_clock::now();
-  save(root, 0);
-  auto save_time = std::chrono::steady_clock::now() - before;
-  int64_t last = 0;
-  for (int round = 0; round < num_rounds(); ++round) {
-    pid_t child = start_child([&] {
-      for (int64_t step = last + 1;; ++step) {
-        save(root, step);
-        keep_last(root, 2);
-      }
-    });
-    std::this_thread::sleep_for(save_time * (random() % 400) / 100);
-    ::kill(child, SIGKILL);
-    ASSERT_TRUE(WIFSIGNALED(wait_for(child)));  // not by an error of its own
-    int64_t step = newest_step(root);
-    ASSERT_GE(step, last);
-    last = step;
-    remove_litter(root);
-    for (const std::string& name : names_in(root)) {
-      EXPECT_TRUE(name.starts_with("step-")) << name;
+  survives_kills(7, [](const fs::path& root, int64_t last) {
+    for (int64_t step = last + 1;; ++step) {
+      save(root, step);
+      keep_last(root, 2);
     }
-  }
-  EXPECT_GT(last, 0);  // or the children did nothing
+  });
 }
 
 enum class Outcome { kKilled, kFinished, kNotPossible };

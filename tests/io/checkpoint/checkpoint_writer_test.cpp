@@ -171,33 +171,18 @@ TEST(CheckpointWriter, destruction_after_a_failure_neither_hangs_nor_throws) {
 // Whatever the moment: the newest is right, and never older than one that
 // the writer said was saved and kept.
 TEST(CheckpointWriter, survives_kills_at_random_moments) {
-  ScratchDirectory scratch;
-  const fs::path& root = scratch.path();
-  std::mt19937 random(11);
-  auto before = std::chrono::steady_clock::now();
-  save(root, 0);
-  auto save_time = std::chrono::steady_clock::now() - before;
-  int64_t last = 0;
-  for (int round = 0; round < num_rounds(); ++round) {
-    pid_t child = start_child([&] {
-      CheckpointWriter writer(root, 2);
-      for (int64_t step = last + 1;; ++step) {
-        writer.save(step, files_of(step), meta_of(step), {step / 5 * 5});
-      }
-    });
-    std::this_thread::sleep_for(save_time * (random() % 400) / 100);
-    ::kill(child, SIGKILL);
-    ASSERT_TRUE(WIFSIGNALED(wait_for(child)));
-    int64_t step = newest_step(root);
-    ASSERT_GE(step, last);
+  auto check = [](const fs::path& root) {
     EXPECT_TRUE(newest_complete(root).warnings.empty());
-    last = step;
-    remove_litter(root);
-    for (const std::string& name : names_in(root)) {
-      EXPECT_TRUE(name.starts_with("step-")) << name;
-    }
-  }
-  EXPECT_GT(last, 0);  // or the children did nothing
+  };
+  survives_kills(
+      11,
+      [](const fs::path& root, int64_t last) {
+        CheckpointWriter writer(root, 2);
+        for (int64_t step = last + 1;; ++step) {
+          writer.save(step, files_of(step), meta_of(step), {step / 5 * 5});
+        }
+      },
+      check);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "io/scratch.h"
+#include "thrown.h"
 
 namespace braid::io {
 namespace {
@@ -13,12 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string failure(const fs::path& path) {
-  try {
-    DirectoryLock lock(path);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by<std::runtime_error>([&] { DirectoryLock lock(path); });
 }
 
 TEST(DirectoryLock, is_held_once_and_ends_with_its_object) {

@@ -7,14 +7,10 @@
 
 #include "braid/graph/verify.h"
 #include "io/pt2/archive.h"
+#include "op_table.h"
 
 namespace braid::io::pt2 {
 namespace {
-
-const OpTable& ops() {
-  static const OpTable table = standard_ops();
-  return table;
-}
 
 // Knows no operator and remembers what it was asked.
 class NoForeignOps : public ForeignOps {
@@ -54,7 +50,8 @@ class BatchNormOps : public ForeignOps {
 Imported import_path(const std::filesystem::path& path,
                      const ImportOptions& options = {},
                      const ForeignOps& foreign = NoForeignOps()) {
-  Imported imported = import_pt2(ops(), open_exported(path), foreign, options);
+  Imported imported =
+      import_pt2(table(), open_exported(path), foreign, options);
   verify(imported.graph);
   return imported;
 }

@@ -8,6 +8,7 @@
 #include "braid/graph/text.h"
 #include "braid/ops/build/functions.h"
 #include "ops/one_node.h"
+#include "thrown.h"
 
 namespace braid {
 namespace {
@@ -29,17 +30,8 @@ std::string named(const std::string& text, const ValueType& y,
   return graph_text(y, target, parse_loss(text));
 }
 
-std::string problem_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
-}
-
 std::string problem_of(const std::string& text) {
-  return problem_of([&] { parse_loss(text); });
+  return thrown_by([&] { parse_loss(text); });
 }
 
 TEST(NamedLosses, EachIsItsFunction) {
@@ -129,21 +121,21 @@ TEST(NamedLosses, ALastDimensionOfOneCountsForNothing) {
 }
 
 TEST(NamedLosses, ShapesThatDoNotFitAreErrors) {
-  EXPECT_EQ(problem_of([] {
+  EXPECT_EQ(thrown_by([] {
               named("mse", f32({2, 1}), f32({3}));
             }),
             "[loss] mse compares [2, 1] with [3]");
-  EXPECT_EQ(problem_of([] {
+  EXPECT_EQ(thrown_by([] {
               named("mse", f32({2, 2}), f32({2}));
             }),
             "[loss] mse compares [2, 2] with [2]");
-  EXPECT_EQ(problem_of([] { named("bce", f32({2}), f32({3})); }),
+  EXPECT_EQ(thrown_by([] { named("bce", f32({2}), f32({3})); }),
             "[loss] bce compares [2] with [3]");
-  EXPECT_NE(problem_of([] {
+  EXPECT_NE(thrown_by([] {
               named("cross_entropy", f32({2, 5, 7}), i64({2, 6}));
             }),
             "");
-  EXPECT_NE(problem_of([] { named("nll", f32({2, 3}), f32({2, 3})); }), "");
+  EXPECT_NE(thrown_by([] { named("nll", f32({2, 3}), f32({2, 3})); }), "");
 }
 
 TEST(NamedLosses, WrongTextsAreNamed) {

@@ -1,20 +1,7 @@
-#include "../row.h"
-#include "braid/ops/build/functions.h"
+#include "loss_rows.h"
 
 namespace braid::parity {
 namespace {
-
-constexpr Reduction kAll[] = {Reduction::kMean, Reduction::kSum,
-                              Reduction::kEach};
-
-int64_t torch_reduction(Reduction r) {
-  if (r == Reduction::kEach) return at::Reduction::None;
-  return r == Reduction::kMean ? at::Reduction::Mean : at::Reduction::Sum;
-}
-
-std::optional<at::Tensor> fixed(const at::Tensor& t) {
-  return t.defined() ? std::optional(t.detach()) : std::nullopt;
-}
 
 // Classes last, as models use it.
 Row class_last(Shape rows, int64_t classes, double smoothing,

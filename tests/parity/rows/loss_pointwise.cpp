@@ -2,23 +2,10 @@
 
 #include <cmath>
 
-#include "../row.h"
-#include "braid/ops/build/functions.h"
+#include "loss_rows.h"
 
 namespace braid::parity {
 namespace {
-
-constexpr Reduction kAll[] = {Reduction::kMean, Reduction::kSum,
-                              Reduction::kEach};
-
-int64_t torch_reduction(Reduction r) {
-  if (r == Reduction::kEach) return at::Reduction::None;
-  return r == Reduction::kMean ? at::Reduction::Mean : at::Reduction::Sum;
-}
-
-std::optional<at::Tensor> fixed(const at::Tensor& t) {
-  return t.defined() ? std::optional(t.detach()) : std::nullopt;
-}
 
 at::Tensor reduced(const at::Tensor& x, Reduction r) {
   if (r == Reduction::kEach) return x;

@@ -8,6 +8,7 @@
 #include "braid/passes/step/autodiff.h"
 #include "braid/passes/step/optimizer.h"
 #include "passes/text_graphs.h"
+#include "thrown.h"
 
 namespace braid::passes {
 namespace {
@@ -77,12 +78,7 @@ Graph model(const Sizes& sizes) {
 }
 
 std::string problem_of(const Graphs& members) {
-  try {
-    join(members);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { join(members); });
 }
 
 Names own_slots(const Graph& graph) {

@@ -6,6 +6,7 @@
 
 #include "braid/ops/build/functions.h"
 #include "passes/text_graphs.h"
+#include "thrown.h"
 
 namespace braid::passes {
 namespace {
@@ -21,12 +22,7 @@ Graph norm_of(const Shape& shape, bool training) {
 }
 
 std::string problem_of(const Graph& graph) {
-  try {
-    check_trainable(graph);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { check_trainable(graph); });
 }
 
 TEST(Trainable, BatchNormNeedsMoreThanOneValuePerChannel) {

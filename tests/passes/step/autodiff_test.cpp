@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "passes/text_graphs.h"
+#include "thrown.h"
 
 namespace braid::passes {
 namespace {
@@ -19,12 +20,7 @@ Gradients gradients_of(const std::string& statements) {
 }
 
 std::string problem_of(const std::string& statements) {
-  try {
-    gradients_of(statements);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { gradients_of(statements); });
 }
 
 const Node& producer(const Gradients& g, const std::string& slot) {

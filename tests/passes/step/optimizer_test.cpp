@@ -5,6 +5,7 @@
 #include "braid/passes/names.h"
 #include "braid/passes/step/accumulate.h"
 #include "passes/text_graphs.h"
+#include "thrown.h"
 
 namespace braid::passes {
 namespace {
@@ -41,13 +42,10 @@ Optimizer with(std::string kind,
 }
 
 std::string problem_of(const std::string& kind, const std::string& option) {
-  try {
+  return thrown_by([&] {
     Optimizer optimizer = make_optimizer(kind);
     set_option(optimizer, option, 1);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(OptimizerPass, UnknownNamesNameTheNearest) {
@@ -194,14 +192,11 @@ TEST(OptimizerPass, GroupsHaveValuesOfTheirOwn) {
 
 TEST(OptimizerPass, GroupsThatCannotBeAreRefused) {
   auto problem = [](const ParameterGroup& group) -> std::string {
-    try {
+    return thrown_by([&] {
       Optimizer optimizer = with("sgd", {{"clip_norm", 1}, {"ema_decay", 0.5}});
       add_group(optimizer, group);
       step_of(optimizer);
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    return "";
+    });
   };
   EXPECT_EQ(problem({"a", {{"lr", 1}}}), "");
   EXPECT_EQ(problem({"idel", {{"lr", 1}}}),

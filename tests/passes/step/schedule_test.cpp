@@ -7,6 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "thrown.h"
+
 namespace braid::passes {
 namespace {
 
@@ -16,12 +18,7 @@ double rate(const std::string& text, double step, double lr = 0.5,
 }
 
 std::string problem_of(const std::string& text) {
-  try {
-    parse_schedule(text);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { parse_schedule(text); });
 }
 
 TEST(Schedule, ConstantAndSteps) {

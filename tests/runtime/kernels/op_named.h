@@ -3,13 +3,10 @@
 
 #include <string_view>
 
-#include "braid/ops/core/op.h"
+#include "op_table.h"
 
 namespace braid {
 
-inline const Op* op_named(std::string_view name) {
-  static const OpTable ops = standard_ops();
-  return &ops.at(name);
-}
+inline const Op* op_named(std::string_view name) { return &table().at(name); }
 
 }  // namespace braid

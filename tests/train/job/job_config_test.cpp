@@ -3,12 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <fstream>
 
 #include "braid/train/job/job_file.h"
 #include "braid/train/job/job_optimizer.h"
+#include "io/scratch.h"
+#include "thrown.h"
 
 namespace braid::train {
 namespace {
@@ -19,16 +18,6 @@ using testing::Not;
 JobConfig read(const std::string& text,
                const std::vector<std::string>& overrides = {}) {
   return parse_job(text, "/jobs/train.yaml", overrides);
-}
-
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 // What every job needs, and lines of its own.
@@ -169,10 +158,9 @@ TEST(JobConfig, ReadsBackWhatItWrites) {
 }
 
 TEST(JobConfig, IsReadFromFilesAndWrittenToThem) {
-  auto folder = std::filesystem::temp_directory_path() /
-                ("braid-job-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "a.yaml") << job("init: b.safetensors\n");
+  io::ScratchDirectory scratch;
+  const std::filesystem::path& folder = scratch.path();
+  io::write_text(folder / "a.yaml", job("init: b.safetensors\n"));
   JobConfig job = read_job(folder / "a.yaml", {"batch_size=8"});
   EXPECT_EQ(job.init.file, folder / "b.safetensors");
   EXPECT_EQ(job.batch_size, 8);
@@ -180,7 +168,6 @@ TEST(JobConfig, IsReadFromFilesAndWrittenToThem) {
   EXPECT_EQ(read_job(folder / "config.yaml"), job);
   EXPECT_THROW(read_job(folder / "none.yaml"), std::runtime_error);
   EXPECT_THROW(write_job(folder / "none/a.yaml", job), std::runtime_error);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(JobConfig, RelativePathsBeginAtTheFile) {
@@ -238,7 +225,7 @@ TEST(JobConfig, ValidatesWhatCppCodeSays) {
   bad.batch_size = -1;
   bad.precision = "f8";
   bad.schedule = "cosin";
-  std::string error = error_of([&] { bad.validate(); });
+  std::string error = thrown_by([&] { bad.validate(); });
   EXPECT_THAT(error, HasSubstr("[job] "));
   EXPECT_THAT(error, HasSubstr("batch_size is at least 1, got '-1'"));
   EXPECT_THAT(error, HasSubstr("precision is f32 or bf16, got 'f8'"));
@@ -247,17 +234,17 @@ TEST(JobConfig, ValidatesWhatCppCodeSays) {
 }
 
 TEST(JobConfig, OneProblemIsOneLine) {
-  EXPECT_EQ(error_of([] { read(job("optimizer:\n  lr: fast\n")); }),
+  EXPECT_EQ(thrown_by([] { read(job("optimizer:\n  lr: fast\n")); }),
             "[job] /jobs/train.yaml line 5: optimizer.lr is a number, got "
             "'fast'\nHINT: write it as 0.1 or 3e-4");
-  EXPECT_EQ(error_of([] { read(job(""), {"optimizer.lr=fast"}); }),
+  EXPECT_EQ(thrown_by([] { read(job(""), {"optimizer.lr=fast"}); }),
             "[job] override 'optimizer.lr=fast': optimizer.lr is a number, "
             "got 'fast'\nHINT: write it as 0.1 or 3e-4");
 }
 
 TEST(JobConfig, AProblemIsSaidOnce) {
   std::string error =
-      error_of([] { read("model: [a]\ndata: glyphs\nsteps: many\n"); });
+      thrown_by([] { read("model: [a]\ndata: glyphs\nsteps: many\n"); });
   EXPECT_THAT(error, HasSubstr("2 problems"));
   EXPECT_THAT(error, Not(HasSubstr("missing")));
 }
@@ -386,7 +373,7 @@ TEST(JobConfig, BadJobsAreRefused) {
   };
   EXPECT_GE(cases.size(), 60u);
   for (const Case& c : cases) {
-    std::string error = error_of([&] { read(c.text, c.overrides); });
+    std::string error = thrown_by([&] { read(c.text, c.overrides); });
     EXPECT_THAT(error, testing::StartsWith("[job] ")) << c.text;
     for (const std::string& part : c.parts) {
       EXPECT_THAT(error, HasSubstr(part)) << c.text;

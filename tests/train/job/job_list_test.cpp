@@ -4,12 +4,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <fstream>
 
 #include "braid/base/error.h"
 #include "braid/train/job/job_file.h"
+#include "io/scratch.h"
+#include "thrown.h"
 
 namespace braid::train {
 namespace {
@@ -32,18 +31,8 @@ Names names_of(const JobList& list) {
   return names;
 }
 
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 std::string problems(const std::string& lines, const Names& overrides = {}) {
-  return error_of([&] { read(lines, overrides); });
+  return thrown_by([&] { read(lines, overrides); });
 }
 
 TEST(JobList, OneFileWithoutMembersIsOneJob) {
@@ -241,7 +230,7 @@ TEST(JobList, MembersOfLargeFilesAreLimited) {
 
 // A job where only one can be used says so.
 TEST(JobList, OneJobHasNoMembers) {
-  std::string text = error_of([] {
+  std::string text = thrown_by([] {
     parse_job(std::string(kBase) + "members: [{seed: 1}]\n", "/a.yaml");
   });
   EXPECT_THAT(text, HasSubstr("line 4: members make several jobs"));
@@ -249,20 +238,16 @@ TEST(JobList, OneJobHasNoMembers) {
 
 class JobFiles : public testing::Test {
  protected:
-  JobFiles() {
-    folder_ = std::filesystem::temp_directory_path() /
-              fmt::format("braid_job_list_{}", ::getpid());
-    std::filesystem::create_directories(folder_ / "other");
-  }
-  ~JobFiles() override { std::filesystem::remove_all(folder_); }
+  JobFiles() { std::filesystem::create_directory(folder_.path() / "other"); }
 
   std::filesystem::path write(const std::string& name,
                               const std::string& lines) {
-    std::ofstream(folder_ / name) << kBase << lines;
-    return folder_ / name;
+    std::filesystem::path path = folder_.path() / name;
+    io::write_text(path, kBase + lines);
+    return path;
   }
 
-  std::filesystem::path folder_;
+  io::ScratchDirectory folder_;
 };
 
 TEST_F(JobFiles, NamesOfSeveralFilesBeginWithTheirs) {
@@ -281,7 +266,7 @@ TEST_F(JobFiles, NamesOfSeveralFilesBeginWithTheirs) {
 TEST_F(JobFiles, ProblemsOfAllFilesAreSaidAtOnce) {
   auto a = write("a.yaml", "seed: x\n");
   auto b = write("b.yaml", "members: [{seed: -1}, {}]\n");
-  std::string text = error_of([&] { read_job_list({a, b}); });
+  std::string text = thrown_by([&] { read_job_list({a, b}); });
   EXPECT_THAT(text, HasSubstr("a.yaml line 4: seed is a whole number"));
   EXPECT_THAT(text, HasSubstr("b.yaml line 4: members.0: seed is at least 0"));
 }

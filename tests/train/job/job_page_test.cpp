@@ -2,28 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
 #include "braid/ops/build/named_losses.h"
 #include "braid/train/job/job_list.h"
 #include "braid/train/run/metrics.h"
-#include "source_dir.h"
+#include "docs_page.h"
 
 namespace braid::train {
 namespace {
 
-const std::string kPath = std::string(kSourceDir) + "/docs/job.md";
-
-// `make docs` runs this test with BRAID_WRITE_DOCS set.
-TEST(JobPage, IsWhatTheTableSays) {
-  std::string page = job_page();
-  if (std::getenv("BRAID_WRITE_DOCS")) std::ofstream(kPath) << page;
-  std::stringstream kept;
-  kept << std::ifstream(kPath).rdbuf();
-  EXPECT_TRUE(kept.str() == page) << "HINT: docs/job.md is old: make docs";
-}
+TEST(JobPage, IsWhatTheTableSays) { expect_docs_page("job.md", job_page()); }
 
 TEST(JobPage, HoldsExamplesThatAreJobs) {
   for (const std::string& example : job_examples()) {

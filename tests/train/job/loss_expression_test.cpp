@@ -8,17 +8,14 @@
 #include "braid/graph/text.h"
 #include "braid/ops/build/functions.h"
 #include "braid/ops/core/op.h"
+#include "op_table.h"
+#include "thrown.h"
 
 namespace braid::train {
 namespace {
 
 using Kind = Expression::Kind;
 using Names = std::vector<std::string>;
-
-const OpTable& table() {
-  static const OpTable ops = standard_ops();
-  return ops;
-}
 
 // With brackets around every pair: "((a*b)+f(c,k=1))".
 std::string text_of(const Expression& e) {
@@ -43,17 +40,8 @@ std::string parsed(std::string_view text) {
   return text_of(parse_expression(text));
 }
 
-std::string problem_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
-}
-
 std::string problem_of(std::string_view text) {
-  return problem_of([&] { parse_expression(text); });
+  return thrown_by([&] { parse_expression(text); });
 }
 
 TEST(LossExpression, ProductsBindTighterAndEqualsGoLeftToRight) {
@@ -165,7 +153,7 @@ class BuiltExpression : public testing::Test {
   }
 
   static std::string build_problem(const std::string& text) {
-    return problem_of([&] { built(text); });
+    return thrown_by([&] { built(text); });
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "braid/graph/verify.h"
 #include "passes/text_graphs.h"
+#include "thrown.h"
 
 namespace braid::train {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 using passes::count_op;
 using passes::graph_of;
 using passes::node_of;
-using passes::table;
 using Names = std::vector<std::string>;
 
 // y[N, 3] = x[N, F] * w[3, F]^T, with a buffer that is written.
@@ -59,12 +59,7 @@ Graph build(const std::string& loss) {
 }
 
 std::string problem_of(const std::string& loss) {
-  try {
-    build(loss);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { build(loss); });
 }
 
 Names slot_names(const Graph& graph) {

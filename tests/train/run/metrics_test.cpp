@@ -5,12 +5,12 @@
 #include "braid/graph/verify.h"
 #include "passes/model_steps.h"
 #include "passes/text_graphs.h"
+#include "thrown.h"
 
 namespace braid::train {
 namespace {
 
 using passes::graph_of;
-using passes::table;
 using Names = std::vector<std::string>;
 
 Graph model(const std::string& text) {
@@ -32,12 +32,7 @@ Graph regression() {
 }
 
 std::string problem_of(Graph graph, const Names& names) {
-  try {
-    add_metric_outputs(graph, names);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by([&] { add_metric_outputs(graph, names); });
 }
 
 TEST(Metrics, WhatSuitsTheModel) {

@@ -7,7 +7,7 @@
 
 #include "braid/base/error.h"
 #include "braid/cli/output.h"
-#include "braid/cli/verbs/verb.h"
+#include "braid/cli/verbs/options.h"
 #include "braid/io/checkpoint/checkpoint.h"
 #include "braid/train/run/own_files.h"
 #include "braid/train/run/run_files.h"
@@ -188,16 +188,12 @@ int run_export(const ExportOptions& o) {
 
 Action add_export(CLI::App& app) {
   auto o = std::make_shared<ExportOptions>();
-  app.add_option("DIR", o->run, "The folder of a run")
-      ->type_name(" ")
-      ->required();
-  app.add_option("--to", o->to, "The file to write (model.safetensors)")
-      ->type_name("FILE");
-  app.add_option("--step", o->step, "Of which checkpoint (the newest)")
-      ->type_name("N");
+  AddOption add(app);
+  add("DIR", o->run, " ", "The folder of a run")->required();
+  add("--to", o->to, "FILE", "The file to write (model.safetensors)");
+  add("--step", o->step, "N", "Of which checkpoint (the newest)");
   app.add_flag("--best", o->best, "Of the best evaluation");
-  app.add_option("--network", o->network, "Of a job with several")
-      ->type_name("NAME");
+  add("--network", o->network, "NAME", "Of a job with several");
   app.add_flag("--ema", o->ema, "The averaged weights (where there are some)");
   app.add_flag("--raw", o->raw, "The weights themselves, not averaged");
   return [o] { return run_export(*o); };

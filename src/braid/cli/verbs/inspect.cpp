@@ -17,7 +17,7 @@
 #include "braid/cli/verbs/compile_jobs.h"
 #include "braid/cli/verbs/inspect_array.h"
 #include "braid/cli/verbs/inspect_jobs.h"
-#include "braid/cli/verbs/verb.h"
+#include "braid/cli/verbs/options.h"
 #include "braid/ops/core/foreign.h"
 #include "braid/passes/names.h"
 #include "braid/plan/analysis.h"
@@ -64,23 +64,16 @@ std::string passes_in_words() {
 }
 
 void declare(CLI::App& app, InspectOptions& o) {
-  auto add = [&](const char* name, auto& value, const char* type,
-                 const char* text) {
-    return app.add_option(name, value, text)->type_name(type);
-  };
+  AddOption add(app);
   add("MODEL", o.words, " ", "As 'mlp(hidden=64)', a .pt2, graph or job file");
-  add("--copies", o.copies, "B", "As an array of B members")
-      ->check(check_whole);
+  add.whole("--copies", o.copies, "B", "As an array of B members");
   add("--dump-after", o.dump_after, "PASS", "Print what a pass leaves");
   add("--optimizer", o.optimizer, "NAME", "Of the printed graph (adamw)");
-  add("--accumulate", o.accumulate, "M", "Micro-batches (1)")
-      ->check(check_whole);
+  add.whole("--accumulate", o.accumulate, "M", "Micro-batches (1)");
   add("--dtype", o.dtype, "TYPE", "f32 or f64 (f32)");
   add("--precision", o.precision, "TYPE", "Of the work: f32 or bf16 (f32)");
   add("--inputs", o.inputs, "FILE", "One batch, which tells open sizes");
-  add("--loss", o.loss, "NAME", "Of a .pt2 file that has none");
-  add("--output", o.output, "NAME", "What that loss is of (the first)");
-  add("--target", o.target, "NAME", "The input that it is compared with");
+  add.loss(o.loss, o.output, o.target);
   add("--profile", o.profile, "FILE", "Of a job: as for 'braid train'");
   app.add_flag("-v,--verbose", o.verbose,
                "Of a job: a hash of what each pass leaves");

@@ -10,10 +10,10 @@
 #include "braid/cli/out_dir.h"
 #include "braid/cli/output.h"
 #include "braid/cli/signals.h"
+#include "braid/cli/verbs/options.h"
 #include "braid/cli/verbs/step_eval.h"
 #include "braid/cli/verbs/step_job.h"
 #include "braid/cli/verbs/step_recorder.h"
-#include "braid/cli/verbs/verb.h"
 #include "braid/train/run/run.h"
 #include "braid/train/run/run_words.h"
 
@@ -22,44 +22,37 @@ namespace {
 
 void declare(CLI::App& app, StepOptions& o) {
   train::JobConfig& job = o.job;
-  auto add = [&](const char* name, auto& value, const char* type,
-                 const char* text) {
-    return app.add_option(name, value, text)->type_name(type);
-  };
+  AddOption add(app);
   add("MODEL", job.model, " ", "As 'mlp(hidden=64)', a .pt2 or graph file");
   add("--inputs", o.inputs, "FILE", "One batch, named as the arguments");
-  add("--steps", job.steps, "N", "Steps to run in all")->check(check_whole);
+  add.whole("--steps", job.steps, "N", "Steps to run in all");
   add("--optimizer", job.optimizer.kind, "NAME", "Kind, see below");
-  add("--set", o.set, "NAME=VALUE", "A value: lr=1e-3; may be repeated")
-      ->allow_extra_args(false);
+  add.repeated("--set", o.set, "NAME=VALUE",
+               "A value: lr=1e-3; may be repeated");
   add("--schedule", job.schedule, "TEXT", "Of the learning rate, see below");
-  add("--group", o.group, "TEXT", "As '*.bias: lr=0.1'; may be repeated")
-      ->allow_extra_args(false);
-  add("--freeze", job.freeze, "PATTERN", "Not trained; may be repeated")
-      ->allow_extra_args(false);
-  add("--init-weights", o.init_weights, "TEXT", "As '*.weight=orthogonal'")
-      ->allow_extra_args(false);
+  add.repeated("--group", o.group, "TEXT",
+               "As '*.bias: lr=0.1'; may be repeated");
+  add.repeated("--freeze", job.freeze, "PATTERN",
+               "Not trained; may be repeated");
+  add.repeated("--init-weights", o.init_weights, "TEXT",
+               "As '*.weight=orthogonal'");
   add("--out", o.out, "DIR", "Where to write, and to go on when stopped");
   add("--members", o.members, "FILE", "YAML: trains all members as one array");
   add("--form", o.form, "NAME", "train, or eval: the loss alone (.pt2 files)");
-  add("--loss", job.loss, "NAME", "Of a .pt2 file that has none");
-  add("--output", job.output, "NAME", "What that loss is of (the first)");
-  add("--target", job.target, "NAME", "The input that it is compared with");
+  add.loss(job.loss, job.output, job.target);
   add("--init", o.init, "FILE", "Initial parameters and buffers");
-  add("--seed", job.seed, "S", "Of initial values and dropout (0)")
-      ->check(check_whole);
-  add("--accumulate", job.accumulate, "M", "Cut the batch into M parts (1)")
-      ->check(check_whole);
+  add.whole("--seed", job.seed, "S", "Of initial values and dropout (0)");
+  add.whole("--accumulate", job.accumulate, "M",
+            "Cut the batch into M parts (1)");
   add("--dtype", job.dtype, "TYPE", "f32 or f64 (as the inputs, else f32)");
   add("--precision", job.precision, "TYPE", "Of the work: f32 or bf16 (f32)");
   add("--device", job.device, "NAME", "cpu or cuda:N (cpu)");
-  add("--threads", job.threads, "N", "Most threads of one operation (all)")
-      ->check(check_whole);
+  add.whole("--threads", job.threads, "N",
+            "Most threads of one operation (all)");
   add("--memory-limit", o.memory_limit, "BYTES",
       "Of the device, not the process: 512MiB");
   add("--plan", o.plan, "FILE", "YAML: keep, recompute, offload, spill");
-  add("--checkpoint-every", job.checkpoint.every, "K", "Steps (never)")
-      ->check(check_whole);
+  add.whole("--checkpoint-every", job.checkpoint.every, "K", "Steps (never)");
   app.footer(
       fmt::format("{}\n{}\n{}\n{}\n"
                   "Files are safetensors where nothing else is said.\n",

@@ -9,8 +9,8 @@
 #include "braid/cli/output.h"
 #include "braid/cli/signals.h"
 #include "braid/cli/verbs/compile_jobs.h"
+#include "braid/cli/verbs/options.h"
 #include "braid/cli/verbs/train_list.h"
-#include "braid/cli/verbs/verb.h"
 #include "braid/train/job/job_file.h"
 #include "braid/train/job/job_folder.h"
 #include "braid/train/job/job_page.h"
@@ -32,11 +32,10 @@ struct TrainOptions {
 
 void declare_output(CLI::App& app, TrainOptions& o) {
   declare_log_options(app, o.log);
-  app.add_option("--trace", o.trace, "Write what was done when, for Perfetto")
-      ->type_name("FILE");
-  app.add_option("--profile", o.profile,
-                 "Measured seconds: how jobs become arrays")
-      ->type_name("FILE");
+  AddOption add(app);
+  add("--trace", o.trace, "FILE", "Write what was done when, for Perfetto");
+  add("--profile", o.profile, "FILE",
+      "Measured seconds: how jobs become arrays");
 }
 
 TrainListOptions list_options(const TrainOptions& o) {
@@ -141,14 +140,12 @@ int run_resume(const TrainOptions& o) {
 
 Action add_train(CLI::App& app) {
   auto o = std::make_shared<TrainOptions>();
-  app.add_option("JOB", o->words, "Job files, and values: optimizer.lr=3e-4")
-      ->type_name(" ");
-  app.add_option("--out", o->out, "A new folder for the run, or for all jobs")
-      ->type_name("DIR");
+  AddOption add(app);
+  add("JOB", o->words, " ", "Job files, and values: optimizer.lr=3e-4");
+  add("--out", o->out, "DIR", "A new folder for the run, or for all jobs");
   app.add_flag("--resume", o->resume, "Go on when DIR holds the same jobs");
-  app.add_option("--dump-after", o->dump_after,
-                 "Print what a pass leaves, and stop")
-      ->type_name("PASS");
+  add("--dump-after", o->dump_after, "PASS",
+      "Print what a pass leaves, and stop");
   declare_output(app, *o);
   app.footer("Keys of a job file, with their defaults (docs/job.md):\n" +
              train::job_help());
@@ -157,8 +154,8 @@ Action add_train(CLI::App& app) {
 
 Action add_resume(CLI::App& app) {
   auto o = std::make_shared<TrainOptions>();
-  app.add_option("DIR", o->out, "The folder of a run, or of several jobs")
-      ->type_name(" ")
+  AddOption add(app);
+  add("DIR", o->out, " ", "The folder of a run, or of several jobs")
       ->required();
   declare_output(app, *o);
   return [o] { return run_resume(*o); };

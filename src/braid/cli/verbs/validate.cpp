@@ -7,7 +7,7 @@
 #include "braid/base/bytes.h"
 #include "braid/cli/job_arguments.h"
 #include "braid/cli/output.h"
-#include "braid/cli/verbs/verb.h"
+#include "braid/cli/verbs/options.h"
 #include "braid/runtime/executables.h"
 #include "braid/train/array/array_plans.h"
 #include "braid/train/array/array_specs.h"
@@ -135,8 +135,8 @@ int run_validate(const ValidateOptions& o) {
 
 Action add_validate(CLI::App& app) {
   auto o = std::make_shared<ValidateOptions>();
-  app.add_option("JOB", o->words, "Job files (YAML) and KEY=VALUE, as seed=2")
-      ->type_name(" ")
+  AddOption add(app);
+  add("JOB", o->words, " ", "Job files (YAML) and KEY=VALUE, as seed=2")
       ->required();
   return [o] { return run_validate(*o); };
 }

@@ -30,6 +30,18 @@ void expect_indices(const NodeView& v, size_t i) {
   v.fail("indices are {}, expected i64", dtype_name(v.dtype(i)));
 }
 
+void expect_index_fits(const NodeView& v) {
+  expect_indices(v, 1);
+  int64_t dim = checked_dim(v);
+  if (v.rank(0) != v.rank(1)) v.fail("the index has rank {}", v.rank(1));
+  for (int64_t d = 0; d < v.rank(0); ++d) {
+    if (d != dim && v.dim(1, d) > v.dim(0, d)) {
+      v.fail("index {} is larger than {}", shape_text(v.shape(1)),
+             shape_text(v.shape(0)));
+    }
+  }
+}
+
 DType given_dtype(const NodeView& v) {
   if (!v.attrs().has("dtype")) return v.dtype(0);
   auto dtype = find_dtype(v.attrs().text("dtype"));

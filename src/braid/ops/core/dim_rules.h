@@ -16,6 +16,10 @@ Shape dim_reduced(const NodeView& v);
 // Fails unless input i is i64.
 void expect_indices(const NodeView& v, size_t i);
 
+// Fails unless input 1 holds indices along `dim` of input 0 that reach past it
+// in no other dimension.
+void expect_index_fits(const NodeView& v);
+
 // A type of the attribute `dtype`, or that of input 0 when there is none.
 DType given_dtype(const NodeView& v);
 

@@ -15,6 +15,12 @@ void expect_rank(Var x, int64_t rank, const char* where) {
              shape_text(x.shape()));
 }
 
+void expect_ranks(Var a, int64_t a_rank, Var b, int64_t b_rank,
+                  const char* where) {
+  expect_rank(a, a_rank, where);
+  expect_rank(b, b_rank, where);
+}
+
 // beta * c + alpha * product; without c when beta is 0, so that its NaNs
 // do not count.
 Var blend(Var c, Var product, double beta, double alpha) {
@@ -87,14 +93,12 @@ Var matmul(Var a, Var b) {
 }
 
 Var mm(Var a, Var b) {
-  expect_rank(a, 2, "mm");
-  expect_rank(b, 2, "mm");
+  expect_ranks(a, 2, b, 2, "mm");
   return matmul(a, b);
 }
 
 Var bmm(Var a, Var b) {
-  expect_rank(a, 3, "bmm");
-  expect_rank(b, 3, "bmm");
+  expect_ranks(a, 3, b, 3, "bmm");
   if (a.dim(0) != b.dim(0)) {
     fail_usage("[bmm] batches of {} and {} do not fit", a.dim(0), b.dim(0));
   }
@@ -102,20 +106,17 @@ Var bmm(Var a, Var b) {
 }
 
 Var mv(Var a, Var x) {
-  expect_rank(a, 2, "mv");
-  expect_rank(x, 1, "mv");
+  expect_ranks(a, 2, x, 1, "mv");
   return matmul(a, x);
 }
 
 Var dot(Var a, Var b) {
-  expect_rank(a, 1, "dot");
-  expect_rank(b, 1, "dot");
+  expect_ranks(a, 1, b, 1, "dot");
   return matmul(a, b);
 }
 
 Var outer(Var a, Var b) {
-  expect_rank(a, 1, "outer");
-  expect_rank(b, 1, "outer");
+  expect_ranks(a, 1, b, 1, "outer");
   return mul(unsqueeze(a, 1), unsqueeze(b, 0));
 }
 

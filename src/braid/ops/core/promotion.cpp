@@ -81,6 +81,16 @@ void expect_integer(const NodeView& v, DType dtype) {
   v.fail("works on integers, got {}", dtype_name(dtype));
 }
 
+std::vector<ValueType> same_number_type(const NodeView& v) {
+  expect_no_bool(v, v.dtype(0));
+  return {v.type(0)};
+}
+
+std::vector<ValueType> same_float_type(const NodeView& v) {
+  expect_float(v);
+  return {v.type(0)};
+}
+
 std::vector<ValueType> broadcast_type(const NodeView& v) {
   return {{common_dtype(v), common_shape(v)}};
 }

@@ -26,6 +26,10 @@ void expect_float(const NodeView& v, size_t i = 0);
 void expect_no_bool(const NodeView& v, DType dtype);
 void expect_integer(const NodeView& v, DType dtype);
 
+// The type of input 0, which is no bool, or a float.
+std::vector<ValueType> same_number_type(const NodeView& v);
+std::vector<ValueType> same_float_type(const NodeView& v);
+
 // Types of common rules: broadcast, in the common type (or f32 for integers).
 std::vector<ValueType> broadcast_type(const NodeView& v);
 std::vector<ValueType> broadcast_float_type(const NodeView& v);

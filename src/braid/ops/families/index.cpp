@@ -11,15 +11,7 @@ namespace braid {
 namespace {
 
 std::vector<ValueType> gather_shape(const NodeView& v) {
-  expect_indices(v, 1);
-  int64_t dim = checked_dim(v);
-  if (v.rank(0) != v.rank(1)) v.fail("the index has rank {}", v.rank(1));
-  for (int64_t d = 0; d < v.rank(0); ++d) {
-    if (d != dim && v.dim(1, d) > v.dim(0, d)) {
-      v.fail("index {} is larger than {}", shape_text(v.shape(1)),
-             shape_text(v.shape(0)));
-    }
-  }
+  expect_index_fits(v);
   return {{v.dtype(0), v.shape(1)}};
 }
 

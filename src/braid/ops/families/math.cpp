@@ -25,24 +25,14 @@ void add_unary(OpTable& table, const char* name, const char* summary,
                          gradient ? std::move(vjp) : Vjp{}));
 }
 
-std::vector<ValueType> number_type(const NodeView& v) {
-  expect_no_bool(v, v.dtype(0));
-  return {v.type(0)};
-}
-
-std::vector<ValueType> float_type(const NodeView& v) {
-  expect_float(v);
-  return {v.type(0)};
-}
-
 std::vector<ValueType> square_type(const NodeView& v) {
   bool is_bool = v.dtype(0) == DType::kBool;
   return {{is_bool ? DType::kInt64 : v.dtype(0), v.shape(0)}};
 }
 
 std::vector<ValueType> round_type(const NodeView& v) {
-  return v.attrs().integer_or("decimals", 0) == 0 ? number_type(v)
-                                                  : float_type(v);
+  return v.attrs().integer_or("decimals", 0) == 0 ? same_number_type(v)
+                                                  : same_float_type(v);
 }
 
 Var zeros(Var, Var x, Var) { return full_like(x, x.shape(), 0); }
@@ -58,7 +48,7 @@ void add_powers(OpTable& table) {
       [](Var dy, Var, Var y) { return mul(neg(dy), mul(y, y)); });
   add("square", "x * x", square_type,
       [](Var dy, Var x, Var) { return mul(dy, mul_scalar(x, 2.0)); });
-  add("abs", "|x|", number_type,
+  add("abs", "|x|", same_number_type,
       [](Var dy, Var x, Var) { return mul(dy, sign(x)); });
 }
 
@@ -127,12 +117,13 @@ void add_exponentials(OpTable& table) {
 void add_roundings(OpTable& table) {
   auto add = [&](auto... row) { add_unary(table, row...); };
   add("sign", "-1, 0 or 1", shape_like_first, zeros);
-  add("floor", "x rounded down", number_type, zeros);
-  add("ceil", "x rounded up", number_type, zeros);
-  add("trunc", "x rounded to 0", number_type, zeros);
+  add("floor", "x rounded down", same_number_type, zeros);
+  add("ceil", "x rounded up", same_number_type, zeros);
+  add("trunc", "x rounded to 0", same_number_type, zeros);
   add("round", "x rounded to `decimals` places, halves to even", round_type,
       zeros);
-  add("frac", "x - trunc(x)", float_type, [](Var dy, Var, Var) { return dy; });
+  add("frac", "x - trunc(x)", same_float_type,
+      [](Var dy, Var, Var) { return dy; });
 }
 
 Op nan_to_num_op() {

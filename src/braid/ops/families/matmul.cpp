@@ -46,6 +46,12 @@ void matmul_array(ArrayContext& c) {
   c.emit(0, matmul(aligned(0), aligned(1)), MemberAxis::kLeading);
 }
 
+// Each element of y is a sum over the last dimension of the first operand.
+Cost product_cost(const NodeView& v) {
+  auto y = static_cast<double>(num_elements(v.output(0).type.shape));
+  return {2 * y * static_cast<double>(v.dim(0, -1)), 0};
+}
+
 Op matmul_op() {
   return {.name = "matmul",
           .summary = "y[..., M, N] = a[..., M, K] * b[..., K, N]",
@@ -56,10 +62,7 @@ Op matmul_op() {
           .vjp = matmul_vjp,
           .array = matmul_array,
           .array_rule = ArrayRule::kOwn,
-          .cost = [](const NodeView& v) {
-            auto y = static_cast<double>(num_elements(v.output(0).type.shape));
-            return Cost{2 * y * static_cast<double>(v.dim(0, -1)), 0};
-          }};
+          .cost = product_cost};
 }
 
 std::vector<ValueType> linear_shape(const NodeView& v) {
@@ -132,10 +135,7 @@ Op linear_op() {
           .vjp = linear_vjp,
           .array = linear_array,
           .array_rule = ArrayRule::kOwn,
-          .cost = [](const NodeView& v) {
-            auto y = static_cast<double>(num_elements(v.output(0).type.shape));
-            return Cost{2 * y * static_cast<double>(v.dim(0, -1)), 0};
-          }};
+          .cost = product_cost};
 }
 
 }  // namespace

@@ -170,17 +170,12 @@ std::vector<ValueType> channel_gradients(const NodeView& v) {
   return {v.type(1), channels, channels};
 }
 
-void add_group_norm(OpTable& table) {
-  table.add({.name = "group_norm",
-             .summary = "(x - mean) * rstd * w[C] + b[C] over each of "
-                        "num_groups groups of channels of x[N, C, S]",
-             .kind = OpKind::kGroupNorm,
-             .max_inputs = 3,
-             .shape = group_norm_shape,
-             .vjp = group_norm_vjp,
-             .array = group_norm_array,
-             .array_rule = ArrayRule::kMergeChannels});
-  table.add({.name = "group_norm_backward",
+// A normalisation with weights per channel, and its gradient.
+void add_channel_norm(OpTable& table, Op op) {
+  std::string backward = op.name + "_backward";
+  op.array_rule = ArrayRule::kMergeChannels;
+  table.add(std::move(op));
+  table.add({.name = std::move(backward),
              .summary = "dx, dw, db from (dy, x, w, mean, rstd)",
              .min_inputs = 2,
              .max_inputs = 5,
@@ -207,22 +202,25 @@ void add_rms_norm(OpTable& table) {
 }  // namespace
 
 void add_norm_ops(OpTable& table) {
-  add_group_norm(table);
+  add_channel_norm(table,
+                   {.name = "group_norm",
+                    .summary = "(x - mean) * rstd * w[C] + b[C] over each of "
+                               "num_groups groups of channels of x[N, C, S]",
+                    .kind = OpKind::kGroupNorm,
+                    .max_inputs = 3,
+                    .shape = group_norm_shape,
+                    .vjp = group_norm_vjp,
+                    .array = group_norm_array});
   add_rms_norm(table);
-  table.add({.name = "batch_norm",
-             .summary = "(x - mean) * rstd * w + b per channel; also new "
-                        "running statistics",
-             .kind = OpKind::kBatchNorm,
-             .max_inputs = 5,
-             .shape = batch_norm_shape,
-             .vjp = batch_norm_vjp,
-             .array = batch_norm_array,
-             .array_rule = ArrayRule::kMergeChannels});
-  table.add({.name = "batch_norm_backward",
-             .summary = "dx, dw, db from (dy, x, w, mean, rstd)",
-             .min_inputs = 2,
-             .max_inputs = 5,
-             .shape = channel_gradients});
+  add_channel_norm(table,
+                   {.name = "batch_norm",
+                    .summary = "(x - mean) * rstd * w + b per channel; also "
+                               "new running statistics",
+                    .kind = OpKind::kBatchNorm,
+                    .max_inputs = 5,
+                    .shape = batch_norm_shape,
+                    .vjp = batch_norm_vjp,
+                    .array = batch_norm_array});
   table.add({.name = "layer_norm",
              .summary = "(x - mean) * rstd * w + b over the last dimension",
              .max_inputs = 3,

@@ -38,16 +38,6 @@ std::vector<ValueType> rsub_type(const NodeView& v) {
   return scalar_type(v);
 }
 
-std::vector<ValueType> number_type(const NodeView& v) {
-  expect_no_bool(v, v.dtype(0));
-  return {v.type(0)};
-}
-
-std::vector<ValueType> float_type(const NodeView& v) {
-  expect_float(v);
-  return {v.type(0)};
-}
-
 void add_arithmetic(OpTable& table) {
   table.add(pointwise_op("add", "a + b", 2, broadcast_type, [](VjpContext& c) {
     if (c.needs(0)) give_summed(c, 0, c.grad(0));
@@ -92,7 +82,7 @@ void add_scalar_arithmetic(OpTable& table) {
 }
 
 void add_functions(OpTable& table) {
-  table.add(pointwise_op("neg", "-x", 1, number_type,
+  table.add(pointwise_op("neg", "-x", 1, same_number_type,
                          [](VjpContext& c) { c.give(0, neg(c.grad(0))); }));
   table.add(
       pointwise_op("exp", "e^x", 1, broadcast_float_type,
@@ -113,13 +103,13 @@ void add_functions(OpTable& table) {
         c.give(0, apply("sigmoid_backward", {c.grad(0), c.out(0)}));
       }));
   Op relu =
-      pointwise_op("relu", "max(x, 0)", 1, number_type, [](VjpContext& c) {
+      pointwise_op("relu", "max(x, 0)", 1, same_number_type, [](VjpContext& c) {
         c.give(0, apply("relu_backward", {c.grad(0), c.out(0)}));
       });
   relu.kind = OpKind::kRelu;
   table.add(std::move(relu));
   table.add(pointwise_op(
-      "gelu", "x * Phi(x), exact or with tanh", 1, float_type,
+      "gelu", "x * Phi(x), exact or with tanh", 1, same_float_type,
       [](VjpContext& c) {
         c.give(0, apply("gelu_backward", {c.grad(0), c.in(0)}, c.attrs()));
       }));

@@ -10,18 +10,6 @@
 namespace braid {
 namespace {
 
-void expect_index_fits(const NodeView& v) {
-  expect_indices(v, 1);
-  int64_t dim = checked_dim(v);
-  if (v.rank(0) != v.rank(1)) v.fail("the index has rank {}", v.rank(1));
-  for (int64_t d = 0; d < v.rank(0); ++d) {
-    if (d != dim && v.dim(1, d) > v.dim(0, d)) {
-      v.fail("index {} is larger than {}", shape_text(v.shape(1)),
-             shape_text(v.shape(0)));
-    }
-  }
-}
-
 std::vector<ValueType> scatter_shape(const NodeView& v) {
   expect_index_fits(v);
   if (v.has(2) && v.type(2) != ValueType{v.dtype(0), v.shape(1)}) {

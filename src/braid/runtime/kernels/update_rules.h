@@ -43,33 +43,54 @@ struct SgdRule {
   }
 };
 
+// What Adam and its kin have in common: s[0] and s[1] are running means of g
+// and of g * g; weights decay on their own (decoupled) or as part of g.
+template <class T>
+struct MomentRule {
+  static constexpr int kStates = 2;
+  T add1, keep2, add2, eps, shrink, decay;
+
+  BRAID_HOST_DEVICE MomentRule(const UpdateInputs& in, bool decoupled)
+      : add1(static_cast<T>(1 - in.value[1])),
+        keep2(static_cast<T>(in.value[2])),
+        add2(static_cast<T>(1 - in.value[2])),
+        eps(static_cast<T>(in.value[3])),
+        shrink(static_cast<T>(decoupled ? 1 - in.value[0] * in.value[4] : 1)),
+        decay(static_cast<T>(decoupled ? 0 : in.value[4])) {}
+
+  BRAID_HOST_DEVICE void add_moments(T g, T* s) const {
+    s[0] = s[0] + (g - s[0]) * add1;
+    s[1] = s[1] * keep2 + g * g * add2;
+  }
+
+  BRAID_HOST_DEVICE void decay_and_add(T& p, T& g, T* s) const {
+    p = p * shrink;
+    g = g + p * decay;
+    add_moments(g, s);
+  }
+};
+
 // Both forms of Adam; AdamW is the decoupled one.
 template <class T, bool kAlwaysDecoupled>
-struct AdamRule {
+struct AdamRule : MomentRule<T> {
   static constexpr int kStates = kAlwaysDecoupled ? 2 : 3;
-  T rate, add1, keep2, add2, root, eps, shrink, decay;
+  T rate, root;
 
-  BRAID_HOST_DEVICE explicit AdamRule(const UpdateInputs& in) {
-    double lr = in.value[0], beta1 = in.value[1], beta2 = in.value[2];
-    bool decoupled = kAlwaysDecoupled || in.decoupled;
-    rate = static_cast<T>(lr / (1 - std::pow(beta1, in.step)));
-    add1 = static_cast<T>(1 - beta1);
-    keep2 = static_cast<T>(beta2);
-    add2 = static_cast<T>(1 - beta2);
-    root = static_cast<T>(1 / std::sqrt(1 - std::pow(beta2, in.step)));
-    eps = static_cast<T>(in.value[3]);
-    shrink = static_cast<T>(decoupled ? 1 - lr * in.value[4] : 1);
-    decay = static_cast<T>(decoupled ? 0 : in.value[4]);
+  BRAID_HOST_DEVICE explicit AdamRule(const UpdateInputs& in)
+      : MomentRule<T>(in, kAlwaysDecoupled || in.decoupled),
+        rate(
+            static_cast<T>(in.value[0] / (1 - std::pow(in.value[1], in.step)))),
+        root(
+            static_cast<T>(1 / std::sqrt(1 - std::pow(in.value[2], in.step)))) {
   }
 
   template <unsigned kHas>
   BRAID_HOST_DEVICE void apply(T& p, T g, T* s) const {
-    if constexpr (!kAlwaysDecoupled) g = g + p * decay;
-    s[0] = s[0] + (g - s[0]) * add1;
-    s[1] = s[1] * keep2 + g * g * add2;
+    if constexpr (!kAlwaysDecoupled) g = g + p * this->decay;
+    this->add_moments(g, s);
     T v = s[1];
     if constexpr (kHas & 4) v = s[2] = s[2] > v ? s[2] : v;
-    p = p * shrink - rate * (s[0] / (std::sqrt(v) * root + eps));
+    p = p * this->shrink - rate * (s[0] / (std::sqrt(v) * root + this->eps));
   }
 };
 
@@ -156,44 +177,35 @@ BRAID_HOST_DEVICE inline double nadam_momentum(double beta1, double decay,
 // float64. torch keeps it in its default dtype: in float32 that moves
 // parameters by some 1e-9 in 200 steps.
 template <class T>
-struct NadamRule {
-  static constexpr int kStates = 2;
-  T rate_g, rate_m, add1, keep2, add2, correction2, eps, shrink, decay;
+struct NadamRule : MomentRule<T> {
+  T rate_g, rate_m, correction2;
 
-  BRAID_HOST_DEVICE explicit NadamRule(const UpdateInputs& in) {
+  BRAID_HOST_DEVICE explicit NadamRule(const UpdateInputs& in)
+      : MomentRule<T>(in, in.decoupled) {
     double lr = in.value[0], beta1 = in.value[1], beta2 = in.value[2];
     double mu = nadam_momentum(beta1, in.value[5], in.step);
     double next = nadam_momentum(beta1, in.value[5], in.step + 1);
     double product = in.extra * mu;
     rate_g = static_cast<T>(lr * (1 - mu) / (1 - product));
     rate_m = static_cast<T>(lr * next / (1 - product * next));
-    add1 = static_cast<T>(1 - beta1);
-    keep2 = static_cast<T>(beta2);
-    add2 = static_cast<T>(1 - beta2);
     correction2 = static_cast<T>(1 / (1 - std::pow(beta2, in.step)));
-    eps = static_cast<T>(in.value[3]);
-    shrink = static_cast<T>(in.decoupled ? 1 - lr * in.value[4] : 1);
-    decay = static_cast<T>(in.decoupled ? 0 : in.value[4]);
   }
 
   template <unsigned>
   BRAID_HOST_DEVICE void apply(T& p, T g, T* s) const {
-    p = p * shrink;
-    g = g + p * decay;
-    s[0] = s[0] + (g - s[0]) * add1;
-    s[1] = s[1] * keep2 + g * g * add2;
-    T denominator = std::sqrt(s[1] * correction2) + eps;
+    this->decay_and_add(p, g, s);
+    T denominator = std::sqrt(s[1] * correction2) + this->eps;
     p = p - rate_g * (g / denominator) - rate_m * (s[0] / denominator);
   }
 };
 
 template <class T>
-struct RadamRule {
-  static constexpr int kStates = 2;
-  T rate, add1, keep2, add2, eps, shrink, decay, adapt;
+struct RadamRule : MomentRule<T> {
+  T rate, adapt;
   bool is_known;
 
-  BRAID_HOST_DEVICE explicit RadamRule(const UpdateInputs& in) {
+  BRAID_HOST_DEVICE explicit RadamRule(const UpdateInputs& in)
+      : MomentRule<T>(in, in.decoupled) {
     double lr = in.value[0], beta1 = in.value[1], beta2 = in.value[2];
     double power = std::pow(beta2, in.step);
     double most = 2 / (1 - beta2) - 1;
@@ -203,22 +215,13 @@ struct RadamRule {
                                             ((most - 4) * (most - 2) * length))
                                 : 0;
     rate = static_cast<T>(lr / (1 - std::pow(beta1, in.step)));
-    add1 = static_cast<T>(1 - beta1);
-    keep2 = static_cast<T>(beta2);
-    add2 = static_cast<T>(1 - beta2);
-    eps = static_cast<T>(in.value[3]);
-    shrink = static_cast<T>(in.decoupled ? 1 - lr * in.value[4] : 1);
-    decay = static_cast<T>(in.decoupled ? 0 : in.value[4]);
     adapt = static_cast<T>(rectified * std::sqrt(1 - power));
   }
 
   template <unsigned>
   BRAID_HOST_DEVICE void apply(T& p, T g, T* s) const {
-    p = p * shrink;
-    g = g + p * decay;
-    s[0] = s[0] + (g - s[0]) * add1;
-    s[1] = s[1] * keep2 + g * g * add2;
-    T factor = is_known ? adapt / (std::sqrt(s[1]) + eps) : T(1);
+    this->decay_and_add(p, g, s);
+    T factor = is_known ? adapt / (std::sqrt(s[1]) + this->eps) : T(1);
     p = p - s[0] * rate * factor;
   }
 };

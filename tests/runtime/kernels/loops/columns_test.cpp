@@ -6,8 +6,7 @@ namespace {
 
 template <class T>
 class ColumnsTest : public testing::Test {};
-using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(ColumnsTest, Types);
+TYPED_TEST_SUITE(ColumnsTest, FloatTypes);
 
 template <class T>
 void append(Numbers<T>& to, const std::vector<double>& from) {

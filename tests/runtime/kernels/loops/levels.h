@@ -11,6 +11,8 @@
 
 namespace braid::runtime {
 
+using FloatTypes = testing::Types<float, double>;
+
 template <class T>
 using Numbers = std::vector<T>;
 

@@ -10,8 +10,7 @@ namespace {
 
 template <class T>
 class MaxTest : public testing::Test {};
-using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(MaxTest, Types);
+TYPED_TEST_SUITE(MaxTest, FloatTypes);
 
 // Few different numbers, so that many are equal, and some NaN.
 template <class T>

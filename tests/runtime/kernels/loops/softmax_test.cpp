@@ -9,8 +9,7 @@ namespace {
 
 template <class T>
 class SoftmaxTest : public testing::Test {};
-using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(SoftmaxTest, Types);
+TYPED_TEST_SUITE(SoftmaxTest, FloatTypes);
 
 TYPED_TEST(SoftmaxTest, LevelsAgreeAndSeenColumnsSumToOne) {
   using T = TypeParam;

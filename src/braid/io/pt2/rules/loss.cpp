@@ -67,21 +67,15 @@ void poisson_rule(RuleContext& c) {
       c.flag_or("full", false), c.number_or("eps", 1e-8), reduction_of(c)));
 }
 
-void margin_ranking_rule(RuleContext& c) {
-  c.give(margin_ranking_loss(c.tensor("input1"), c.tensor("input2"),
-                             c.tensor("target"), c.number_or("margin", 0),
-                             reduction_of(c)));
+template <Var (*f)(Var, Var, Var, double, Reduction)>
+void pair_loss(RuleContext& c) {
+  c.give(f(c.tensor("input1"), c.tensor("input2"), c.tensor("target"),
+           c.number_or("margin", 0), reduction_of(c)));
 }
 
 void hinge_embedding_rule(RuleContext& c) {
   c.give(hinge_embedding_loss(c.tensor("self"), c.tensor("target"),
                               c.number_or("margin", 1), reduction_of(c)));
-}
-
-void cosine_embedding_rule(RuleContext& c) {
-  c.give(cosine_embedding_loss(c.tensor("input1"), c.tensor("input2"),
-                               c.tensor("target"), c.number_or("margin", 0),
-                               reduction_of(c)));
 }
 
 void triplet_rule(RuleContext& c) {
@@ -111,9 +105,9 @@ void add_loss_rules(Rules& rules) {
       {"binary_cross_entropy_with_logits", bce_with_logits_rule},
       {"kl_div", kl_div_rule},
       {"poisson_nll_loss", poisson_rule},
-      {"margin_ranking_loss", margin_ranking_rule},
+      {"margin_ranking_loss", pair_loss<margin_ranking_loss>},
       {"hinge_embedding_loss", hinge_embedding_rule},
-      {"cosine_embedding_loss", cosine_embedding_rule},
+      {"cosine_embedding_loss", pair_loss<cosine_embedding_loss>},
       {"triplet_margin_loss", triplet_rule},
   });
 }

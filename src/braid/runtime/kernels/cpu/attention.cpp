@@ -85,27 +85,21 @@ Thunk prepare_weights_backward(const Call& c, const LoopsOf<T>& loops) {
 
 // Dense floats.
 bool is_plain(const Call& c) {
-  DType dtype = c.in(0).dtype;
-  bool plain = (dtype == DType::kFloat32 || dtype == DType::kFloat64) &&
-               c.in(0).numel() > 0 && c.out(0).contiguous();
+  bool plain =
+      has_loops(c.in(0).dtype) && c.in(0).numel() > 0 && c.out(0).contiguous();
   for (const Tensor& x : c.inputs) plain = plain && x.contiguous();
   return plain;
 }
 
 void add_weights(KernelTable& table, const Loops& loops) {
-  const char* op = "attention_softmax";
-  table.add(op, [loops, general = table.at(op)](const Call& c) {
-    if (c.has(1) || !is_plain(c)) return general(c);
-    return c.in(0).dtype == DType::kFloat64 ? prepare_weights(c, loops.f64)
-                                            : prepare_weights(c, loops.f32);
-  });
-  const char* back = "attention_softmax_backward";
-  table.add(back, [loops, general = table.at(back)](const Call& c) {
-    if (!is_plain(c)) return general(c);
-    return c.in(0).dtype == DType::kFloat64
-               ? prepare_weights_backward(c, loops.f64)
-               : prepare_weights_backward(c, loops.f32);
-  });
+  add_own(
+      table, loops, "attention_softmax",
+      [](const Call& c) { return !c.has(1) && is_plain(c); },
+      [](const Call& c, const auto& l) { return prepare_weights(c, l); });
+  add_own(table, loops, "attention_softmax_backward", is_plain,
+          [](const Call& c, const auto& l) {
+            return prepare_weights_backward(c, l);
+          });
 }
 
 }  // namespace

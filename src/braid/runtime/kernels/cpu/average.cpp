@@ -11,27 +11,10 @@ namespace {
 
 constexpr int64_t kGrain = 32768;
 
-// In lanes, so that additions do not wait for each other.
 template <class T>
-double sum(const T* x, int64_t count) {
-  constexpr int64_t kLanes = 4;
-  double sums[kLanes] = {};
-  int64_t whole = count / kLanes * kLanes;
-  for (int64_t i = 0; i < whole; i += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) {
-      sums[l] += static_cast<double>(x[i + l]);
-    }
-  }
-  for (int64_t i = whole; i < count; ++i) {
-    sums[0] += static_cast<double>(x[i]);
-  }
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
-
-template <class T>
-Thunk average(const Call& c) {
+Thunk average(const Call& c, const LoopsOf<T>& loops) {
   int64_t planes = c.out(0).numel(), size = c.in(0).numel() / planes;
-  return [=, x = c.in(0).as<T>(), y = c.out(0).as<T>()] {
+  return [=, x = c.in(0).as<T>(), y = c.out(0).as<T>(), sum = loops.sum] {
     parallel_for(planes, 1 + kGrain / size, [&](int64_t from, int64_t to) {
       for (int64_t p = from; p < to; ++p) {
         y[p] =
@@ -42,7 +25,7 @@ Thunk average(const Call& c) {
 }
 
 template <class T>
-Thunk average_backward(const Call& c) {
+Thunk average_backward(const Call& c, const LoopsOf<T>&) {
   int64_t planes = c.in(0).numel(), size = c.out(0).numel() / planes;
   return [=, dy = c.in(0).as<T>(), dx = c.out(0).as<T>()] {
     parallel_for(planes, 1 + kGrain / size, [&](int64_t from, int64_t to) {
@@ -56,30 +39,26 @@ Thunk average_backward(const Call& c) {
 // Row-major floats, all `dims` dimensions of the smaller one are of size 1.
 bool fits(const Call& c, const Tensor& small, size_t dims) {
   const Tensor &x = c.in(0), &y = c.out(0);
-  bool floats = x.dtype == DType::kFloat32 || x.dtype == DType::kFloat64;
   bool single =
       std::all_of(small.shape.end() - static_cast<int64_t>(dims),
                   small.shape.end(), [](int64_t n) { return n == 1; });
-  return floats && single && x.contiguous() && y.contiguous() &&
+  return has_loops(x.dtype) && single && x.contiguous() && y.contiguous() &&
          x.numel() > 0 && y.numel() > 0;
 }
 
 }  // namespace
 
-void add_cpu_average(KernelTable& table) {
+void add_cpu_average(KernelTable& table, const Loops& loops) {
   for (size_t dims : {1, 2, 3}) {
     std::string op = "adaptive_avg_pool" + std::to_string(dims) + "d";
-    std::string backward = op + "_backward";
-    table.add(op, [dims, general = table.at(op)](const Call& c) {
-      if (!fits(c, c.out(0), dims)) return general(c);
-      return c.in(0).dtype == DType::kFloat64 ? average<double>(c)
-                                              : average<float>(c);
-    });
-    table.add(backward, [dims, general = table.at(backward)](const Call& c) {
-      if (!fits(c, c.in(0), dims)) return general(c);
-      return c.in(0).dtype == DType::kFloat64 ? average_backward<double>(c)
-                                              : average_backward<float>(c);
-    });
+    add_own(
+        table, loops, op,
+        [dims](const Call& c) { return fits(c, c.out(0), dims); },
+        [](const Call& c, const auto& l) { return average(c, l); });
+    add_own(
+        table, loops, op + "_backward",
+        [dims](const Call& c) { return fits(c, c.in(0), dims); },
+        [](const Call& c, const auto& l) { return average_backward(c, l); });
   }
 }
 

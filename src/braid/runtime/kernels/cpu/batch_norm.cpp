@@ -234,7 +234,7 @@ Thunk make_run(const Pass& pass) {
 // In training, of more than one number per channel, all rows dense.
 bool is_plain(const Call& c, const Tensor& x) {
   bool plain = c.attrs().flag("training") && sizes_of(c, x).count() > 1 &&
-               (x.dtype == DType::kFloat32 || x.dtype == DType::kFloat64);
+               has_loops(x.dtype);
   for (size_t i = 0; i < c.inputs.size() && plain; ++i) {
     plain = !c.has(i) || c.in(i).contiguous();
   }
@@ -246,12 +246,11 @@ bool is_plain(const Call& c, const Tensor& x) {
 
 template <template <class> class Pass>
 void add(KernelTable& table, const Loops& loops, const char* op, size_t x) {
-  table.add(op, [loops, x, general = table.at(op)](const Call& c) {
-    if (!is_plain(c, c.in(x))) return general(c);
-    return c.in(x).dtype == DType::kFloat64
-               ? make_run(Pass<double>(c, loops.f64))
-               : make_run(Pass<float>(c, loops.f32));
-  });
+  add_own(
+      table, loops, op, [x](const Call& c) { return is_plain(c, c.in(x)); },
+      []<class T>(const Call& c, const LoopsOf<T>& l) {
+        return make_run(Pass<T>(c, l));
+      });
 }
 
 }  // namespace

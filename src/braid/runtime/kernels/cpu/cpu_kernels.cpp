@@ -9,7 +9,7 @@ KernelTable cpu_kernels() {
   KernelTable table;
   add_aten_kernels(table, at::kCPU);
   add_cpu_attention(table, loops);
-  add_cpu_average(table);
+  add_cpu_average(table, loops);
   add_cpu_batch_norm(table, loops);
   add_cpu_fusion(table, loops);
   add_cpu_depthwise(table, loops);

@@ -8,8 +8,25 @@
 
 namespace braid::runtime {
 
+// Whether there are loops of this type.
+inline bool has_loops(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64;
+}
+
+// Adds a kernel for the calls that fit: prepare(call, loops) with the loops of
+// the type of input 0. The others go to the kernel that was there before.
+template <class Fits, class Prepare>
+void add_own(KernelTable& table, const Loops& loops, const std::string& op,
+             Fits fits, Prepare prepare) {
+  table.add(op, [=, general = table.at(op)](const Call& c) -> Thunk {
+    if (!fits(c)) return general(c);
+    return c.in(0).dtype == DType::kFloat64 ? prepare(c, loops.f64)
+                                            : prepare(c, loops.f32);
+  });
+}
+
 void add_cpu_attention(KernelTable& table, const Loops& loops);
-void add_cpu_average(KernelTable& table);
+void add_cpu_average(KernelTable& table, const Loops& loops);
 void add_cpu_batch_norm(KernelTable& table, const Loops& loops);
 void add_cpu_fusion(KernelTable& table, const Loops& loops);
 void add_cpu_depthwise(KernelTable& table, const Loops& loops);

@@ -56,9 +56,9 @@ Geometry geometry(const Call& c, const Tensor& x, const Tensor& w,
 
 bool fits(const Call& c, const Tensor& x, const Tensor& w, const Tensor& y) {
   size_t lead = c.members() > 0 ? 1 : 0;
-  bool plain = (x.dtype == DType::kFloat32 || x.dtype == DType::kFloat64) &&
-               x.contiguous() && w.contiguous() && y.contiguous() &&
-               x.numel() > 0 && !c.attrs().flag_or("channels_last", false);
+  bool plain = has_loops(x.dtype) && x.contiguous() && w.contiguous() &&
+               y.contiguous() && x.numel() > 0 &&
+               !c.attrs().flag_or("channels_last", false);
   bool alone = c.attrs().integer("groups") == x.shape[lead + 1] &&
                w.shape[lead] == x.shape[lead + 1] && w.shape[lead + 1] == 1;
   return plain && alone &&
@@ -125,28 +125,22 @@ Thunk backward_weight(const Call& c, const LoopsOf<T>& loops) {
   };
 }
 
-bool is_double(const Call& c) { return c.in(0).dtype == DType::kFloat64; }
-
 }  // namespace
 
 void add_cpu_depthwise(KernelTable& table, const Loops& loops) {
   for (std::string op : {"conv1d", "conv2d"}) {
-    std::string input = op + "_backward_input",
-                weight = op + "_backward_weight";
-    table.add(op, [loops, general = table.at(op)](const Call& c) {
-      if (!fits(c, c.in(0), c.in(1), c.out(0))) return general(c);
-      return is_double(c) ? forward(c, loops.f64) : forward(c, loops.f32);
-    });
-    table.add(input, [loops, general = table.at(input)](const Call& c) {
-      if (!fits(c, c.out(0), c.in(1), c.in(0))) return general(c);
-      return is_double(c) ? backward_input(c, loops.f64)
-                          : backward_input(c, loops.f32);
-    });
-    table.add(weight, [loops, general = table.at(weight)](const Call& c) {
-      if (!fits(c, c.in(1), c.out(0), c.in(0))) return general(c);
-      return is_double(c) ? backward_weight(c, loops.f64)
-                          : backward_weight(c, loops.f32);
-    });
+    add_own(
+        table, loops, op,
+        [](const Call& c) { return fits(c, c.in(0), c.in(1), c.out(0)); },
+        [](const Call& c, const auto& l) { return forward(c, l); });
+    add_own(
+        table, loops, op + "_backward_input",
+        [](const Call& c) { return fits(c, c.out(0), c.in(1), c.in(0)); },
+        [](const Call& c, const auto& l) { return backward_input(c, l); });
+    add_own(
+        table, loops, op + "_backward_weight",
+        [](const Call& c) { return fits(c, c.in(1), c.out(0), c.in(0)); },
+        [](const Call& c, const auto& l) { return backward_weight(c, l); });
   }
 }
 

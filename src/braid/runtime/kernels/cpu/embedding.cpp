@@ -61,40 +61,29 @@ void backward(const Call& c, const Sizes& s, const LoopsOf<T>& loops) {
 }
 
 bool is_plain(const Call& c, const Tensor& table, const Tensor& values) {
-  bool floats =
-      table.dtype == DType::kFloat32 || table.dtype == DType::kFloat64;
-  return floats && table.contiguous() && values.contiguous() &&
+  return has_loops(table.dtype) && table.contiguous() && values.contiguous() &&
          c.in(1).contiguous() && c.in(1).numel() > 0;
-}
-
-template <class T>
-using Body = void (*)(const Call&, const Sizes&, const LoopsOf<T>&);
-
-template <class T>
-Thunk prepare(const Call& c, const Tensor& table, Body<T> body,
-              const LoopsOf<T>& loops) {
-  return [c, body, loops, sizes = sizes_of(c, table, c.in(1))] {
-    body(c, sizes, loops);
-  };
 }
 
 }  // namespace
 
 void add_cpu_embedding(KernelTable& table, const Loops& loops) {
-  table.add("embedding",
-            [loops, general = table.at("embedding")](const Call& c) {
-              if (!is_plain(c, c.in(0), c.out(0))) return general(c);
-              return c.in(0).dtype == DType::kFloat64
-                         ? prepare(c, c.in(0), forward<double>, loops.f64)
-                         : prepare(c, c.in(0), forward<float>, loops.f32);
-            });
-  table.add("embedding_backward",
-            [loops, general = table.at("embedding_backward")](const Call& c) {
-              if (!is_plain(c, c.out(0), c.in(0))) return general(c);
-              return c.out(0).dtype == DType::kFloat64
-                         ? prepare(c, c.out(0), backward<double>, loops.f64)
-                         : prepare(c, c.out(0), backward<float>, loops.f32);
-            });
+  add_own(
+      table, loops, "embedding",
+      [](const Call& c) { return is_plain(c, c.in(0), c.out(0)); },
+      [](const Call& c, const auto& l) -> Thunk {
+        return [c, l, sizes = sizes_of(c, c.in(0), c.in(1))] {
+          forward(c, sizes, l);
+        };
+      });
+  add_own(
+      table, loops, "embedding_backward",
+      [](const Call& c) { return is_plain(c, c.out(0), c.in(0)); },
+      [](const Call& c, const auto& l) -> Thunk {
+        return [c, l, sizes = sizes_of(c, c.out(0), c.in(1))] {
+          backward(c, sizes, l);
+        };
+      });
 }
 
 }  // namespace braid::runtime

@@ -169,45 +169,32 @@ bool is_plain_mean(const Call& c, const Tensor& target, size_t weight) {
 
 bool is_plain(const Call& c, const Tensor& logits) {
   bool plain =
-      c.out(0).contiguous() && logits.numel() > 0 &&
-      (logits.dtype == DType::kFloat32 || logits.dtype == DType::kFloat64);
+      c.out(0).contiguous() && logits.numel() > 0 && has_loops(logits.dtype);
   for (const Tensor& t : c.inputs) plain = plain && (!t || t.contiguous());
   return plain;
-}
-
-template <class T>
-using Body = void (*)(const Call&, const Sizes&, const LoopsOf<T>&);
-
-template <class T>
-Thunk prepare(const Call& c, const Sizes& sizes, Body<T> body,
-              const LoopsOf<T>& loops) {
-  return [c, body, loops, sizes] { body(c, sizes, loops); };
 }
 
 }  // namespace
 
 void add_cpu_loss(KernelTable& table, const Loops& loops) {
-  table.add("cross_entropy_loss",
-            [loops, general = table.at("cross_entropy_loss")](const Call& c) {
-              const Tensor& x = c.in(0);
-              if (!is_plain(c, x) || !is_plain_mean(c, c.in(1), 2))
-                return general(c);
-              Sizes sizes = sizes_of(c, x, 3);
-              return x.dtype == DType::kFloat64
-                         ? prepare(c, sizes, forward<double>, loops.f64)
-                         : prepare(c, sizes, forward<float>, loops.f32);
-            });
-  table.add("cross_entropy_loss_backward",
-            [loops,
-             general = table.at("cross_entropy_loss_backward")](const Call& c) {
-              const Tensor& x = c.in(1);
-              if (!is_plain(c, x) || !is_plain_mean(c, c.in(2), 5))
-                return general(c);
-              Sizes sizes = sizes_of(c, x, 6);
-              return x.dtype == DType::kFloat64
-                         ? prepare(c, sizes, backward<double>, loops.f64)
-                         : prepare(c, sizes, backward<float>, loops.f32);
-            });
+  add_own(
+      table, loops, "cross_entropy_loss",
+      [](const Call& c) {
+        return is_plain(c, c.in(0)) && is_plain_mean(c, c.in(1), 2);
+      },
+      [](const Call& c, const auto& l) -> Thunk {
+        return
+            [c, l, sizes = sizes_of(c, c.in(0), 3)] { forward(c, sizes, l); };
+      });
+  add_own(
+      table, loops, "cross_entropy_loss_backward",
+      [](const Call& c) {
+        return is_plain(c, c.in(1)) && is_plain_mean(c, c.in(2), 5);
+      },
+      [](const Call& c, const auto& l) -> Thunk {
+        return
+            [c, l, sizes = sizes_of(c, c.in(1), 6)] { backward(c, sizes, l); };
+      });
 }
 
 }  // namespace braid::runtime

@@ -11,8 +11,8 @@ namespace {
 // Floats whose rows are dense; outputs are row-major.
 bool has_dense_rows(const Call& c) {
   const Tensor& x = c.in(0);
-  return (x.dtype == DType::kFloat32 || x.dtype == DType::kFloat64) &&
-         !x.shape.empty() && (x.strides.back() == 1 || x.shape.back() == 1) &&
+  return has_loops(x.dtype) && !x.shape.empty() &&
+         (x.strides.back() == 1 || x.shape.back() == 1) &&
          c.out(0).contiguous() && c.out(1).contiguous() && c.out(0).numel() > 0;
 }
 
@@ -79,17 +79,10 @@ bool fits_max(const Call& c) {
 }  // namespace
 
 void add_cpu_max(KernelTable& table, const Loops& loops) {
-  table.add(
-      "max_pool2d", [loops, general = table.at("max_pool2d")](const Call& c) {
-        if (!fits_pool(c)) return general(c);
-        return c.in(0).dtype == DType::kFloat64 ? prepare_pool(c, loops.f64)
-                                                : prepare_pool(c, loops.f32);
-      });
-  table.add("max", [loops, general = table.at("max")](const Call& c) {
-    if (!fits_max(c)) return general(c);
-    return c.in(0).dtype == DType::kFloat64 ? prepare_max(c, loops.f64)
-                                            : prepare_max(c, loops.f32);
-  });
+  add_own(table, loops, "max_pool2d", fits_pool,
+          [](const Call& c, const auto& l) { return prepare_pool(c, l); });
+  add_own(table, loops, "max", fits_max,
+          [](const Call& c, const auto& l) { return prepare_max(c, l); });
 }
 
 }  // namespace braid::runtime

@@ -86,42 +86,28 @@ void backward(const Call& c, const Sizes& s, const LoopsOf<T>& loops) {
 }
 
 bool is_plain(const Call& c, const Tensor& x) {
-  bool plain = x.numel() > 0 &&
-               (x.dtype == DType::kFloat32 || x.dtype == DType::kFloat64);
+  bool plain = x.numel() > 0 && has_loops(x.dtype);
   for (size_t i = 0; i < c.inputs.size() && plain; ++i) {
     plain = !c.has(i) || c.in(i).contiguous();
   }
   return plain;
 }
 
-template <class T>
-using Body = void (*)(const Call&, const Sizes&, const LoopsOf<T>&);
-
-template <class T>
-Thunk prepare(const Call& c, const Tensor& x, Body<T> body,
-              const LoopsOf<T>& loops) {
-  return [c, body, loops, sizes = sizes_of(c, x)] { body(c, sizes, loops); };
-}
-
 }  // namespace
 
 void add_cpu_norm(KernelTable& table, const Loops& loops) {
-  table.add("layer_norm",
-            [loops, general = table.at("layer_norm")](const Call& c) {
-              const Tensor& x = c.in(0);
-              if (!is_plain(c, x)) return general(c);
-              return x.dtype == DType::kFloat64
-                         ? prepare(c, x, forward<double>, loops.f64)
-                         : prepare(c, x, forward<float>, loops.f32);
-            });
-  table.add("layer_norm_backward",
-            [loops, general = table.at("layer_norm_backward")](const Call& c) {
-              const Tensor& x = c.in(1);
-              if (!is_plain(c, x)) return general(c);
-              return x.dtype == DType::kFloat64
-                         ? prepare(c, x, backward<double>, loops.f64)
-                         : prepare(c, x, backward<float>, loops.f32);
-            });
+  add_own(
+      table, loops, "layer_norm",
+      [](const Call& c) { return is_plain(c, c.in(0)); },
+      [](const Call& c, const auto& l) -> Thunk {
+        return [c, l, sizes = sizes_of(c, c.in(0))] { forward(c, sizes, l); };
+      });
+  add_own(
+      table, loops, "layer_norm_backward",
+      [](const Call& c) { return is_plain(c, c.in(1)); },
+      [](const Call& c, const auto& l) -> Thunk {
+        return [c, l, sizes = sizes_of(c, c.in(1))] { backward(c, sizes, l); };
+      });
 }
 
 }  // namespace braid::runtime

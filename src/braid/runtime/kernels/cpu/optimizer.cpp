@@ -83,7 +83,7 @@ void run(const Update<T>& u) {
 
 void check_type(const Call& c) {
   DType dtype = c.in(0).dtype;
-  if (dtype == DType::kFloat32 || dtype == DType::kFloat64) return;
+  if (has_loops(dtype)) return;
   fail_usage(
       "[{}] parameters are f32 or f64, not {}\n"
       "HINT: for work in bf16 keep them in f32 and set the precision",
@@ -158,14 +158,12 @@ void add_cpu_optimizer(KernelTable& table, const Loops& loops) {
                  : prepare(c, kind, loops.f32, *shared);
     });
   }
-  table.add(
-      "sum_squares", [loops, general = table.at("sum_squares")](const Call& c) {
-        bool floats = c.in(0).dtype == DType::kFloat32 ||
-                      c.in(0).dtype == DType::kFloat64;
-        if (!floats || !c.in(0).contiguous()) return general(c);
-        return c.in(0).dtype == DType::kFloat64 ? prepare_squares(c, loops.f64)
-                                                : prepare_squares(c, loops.f32);
-      });
+  add_own(
+      table, loops, "sum_squares",
+      [](const Call& c) {
+        return has_loops(c.in(0).dtype) && c.in(0).contiguous();
+      },
+      [](const Call& c, const auto& l) { return prepare_squares(c, l); });
 }
 
 }  // namespace braid::runtime

@@ -24,8 +24,7 @@ Thunk make_run(const Call& c, const FusionStep& step, FusionLoop<T> loop) {
 
 bool is_plain(const Call& c) {
   const Tensor& y = c.out(0);
-  bool plain = y.contiguous() && y.dtype == c.in(0).dtype &&
-               (y.dtype == DType::kFloat32 || y.dtype == DType::kFloat64);
+  bool plain = y.contiguous() && y.dtype == c.in(0).dtype && has_loops(y.dtype);
   for (const Tensor& x : c.inputs) {
     plain = plain && x.shape == y.shape && x.contiguous() &&
             x.dtype == c.in(0).dtype;

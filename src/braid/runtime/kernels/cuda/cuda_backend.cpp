@@ -20,6 +20,7 @@
 #include "braid/runtime/kernels/cuda/cuda_rings.h"
 #include "braid/runtime/kernels/cuda/cuda_scratch.h"
 #include "braid/runtime/signature.h"
+#include "braid/runtime/trial_call.h"
 
 namespace braid::runtime {
 namespace {
@@ -234,29 +235,10 @@ int64_t CudaBackend::measure_workspace(const Graph& graph, const Node& node,
   if (known != measured_.end()) return known->second;
   Current current(*this);
   std::vector<TrialMemory> memory;
-  auto trial = [&](const ValueType& type, const Strides& strides,
-                   int64_t offset) -> Tensor {
-    int64_t item = item_bytes(type.dtype);
-    memory.emplace_back((offset + span_elements(type.shape, strides)) * item);
-    return {memory.back().data() + offset * item, type.dtype, type.shape,
-            strides};
-  };
-  auto operand = [&](ValueId id) -> Tensor {
-    if (id == kNone) return {};
-    const Value& value = graph.value(id);
-    return trial(value.type, value.strides, value.offset);
-  };
   Workspace workspace{.is_trial = true};
-  Call call{
-      .node = &node, .inputs = {}, .outputs = {}, .workspace = &workspace};
-  for (ValueId id : node.inputs) call.inputs.push_back(operand(id));
-  for (ValueId id : node.outputs) call.outputs.push_back(operand(id));
-  if (node.slot != kNone) {
-    const Slot& slot = graph.slot(node.slot);
-    Shape shape = slot.stored_shape();
-    call.outputs.push_back(
-        trial({slot.dtype, shape}, contiguous_strides(shape), 0));
-  }
+  Call call = trial_call(graph, node, workspace, [&](int64_t bytes) {
+    return memory.emplace_back(bytes).data();
+  });
   CallSettings settings;
   set_call_threads(threads);
   compute_.ready_thread();

@@ -108,6 +108,7 @@ struct LoopsOf {
   // lies apart from x.
   void (*sum_rows)(T* y, const T* x, int64_t rows, int64_t columns,
                    int64_t step);
+  double (*sum)(const T* x, int64_t count);
   double (*sum_squares)(const T* x, int64_t count);
 
   // Rows of C: y, and mean and rstd of each; w and b may be null.

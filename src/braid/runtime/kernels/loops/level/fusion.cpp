@@ -1,6 +1,6 @@
 // Steps of fusions: one loop per op, over operands that lie in a cache. The
 // formulas, and what they make of NaN, are libtorch's.
-#include "braid/runtime/kernels/loops/level/whole_math.h"
+#include "braid/runtime/kernels/loops/level/math.h"
 
 namespace braid::runtime::BRAID_LEVEL {
 namespace {
@@ -132,7 +132,7 @@ struct Rows {
       row<T>("sigmoid_backward",
              [](T dy, T y, T, T, T) { return dy * (T(1) - y) * y; }),
       row<T>("silu",
-             [](T a, T, T, T, T) { return a / (T(1) + rough_exp(-a)); }),
+             [](T a, T, T, T, T) { return a / (T(1) + rough_exp<Once>(-a)); }),
       row<T>("silu_backward",
              [](T dy, T x, T, T, T) { return silu_backward(dy, x); }),
       row<T>("gelu",

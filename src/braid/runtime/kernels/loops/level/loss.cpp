@@ -1,7 +1,7 @@
 // Rows of logits: logsumexp, and softmax from it. Rows of few columns are
 // worked on side by side.
-#include "braid/runtime/kernels/loops/level/level.h"
-#include "braid/runtime/kernels/loops/level/vector_math.h"
+#include "braid/runtime/kernels/loops/level/lanes.h"
+#include "braid/runtime/kernels/loops/level/math.h"
 
 namespace braid::runtime::BRAID_LEVEL {
 namespace {
@@ -9,37 +9,12 @@ namespace {
 constexpr int64_t kLanes = 16;
 constexpr int64_t kFewColumns = 32;
 
-template <class T>
-BRAID_INLINE T largest_of(const T* x, int64_t columns) {
-  T top[kLanes];
-  for (int64_t l = 0; l < kLanes; ++l) top[l] = x[l];
-  int64_t whole = columns / kLanes * kLanes;
-  for (int64_t c = kLanes; c < whole; c += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) {
-      top[l] = x[c + l] > top[l] ? x[c + l] : top[l];
-    }
-  }
-  T largest = top[0];
-  for (T t : top) largest = t > largest ? t : largest;
-  for (int64_t c = whole; c < columns; ++c) {
-    largest = x[c] > largest ? x[c] : largest;
-  }
-  return largest;
-}
-
 // An infinite logit makes NaN here and there, as it should; NaN too.
 template <class T>
 BRAID_INLINE T long_total(const T* x, int64_t columns) {
-  T largest = largest_of(x, columns), sums[kLanes] = {};
-  int64_t whole = columns / kLanes * kLanes;
-  for (int64_t c = 0; c < whole; c += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) {
-      sums[l] += vector_exp(x[c + l] - largest);
-    }
-  }
-  T sum = 0;
-  for (T s : sums) sum += s;
-  for (int64_t c = whole; c < columns; ++c) sum += vector_exp(x[c] - largest);
+  T largest = row_greatest<T>(x, columns, -__builtin_inff());
+  T sum = lane_sum<T>(
+      columns, [&](int64_t i) { return rough_exp<Twice>(x[i] - largest); });
   return largest + std::log(sum);
 }
 
@@ -57,14 +32,14 @@ BRAID_INLINE void short_totals(T* totals, const T* x, int64_t rows,
     largest[r] = top;
   }
   for (int64_t i = 0; i < rows * columns; ++i)
-    powers[i] = vector_exp(powers[i]);
+    powers[i] = rough_exp<Twice>(powers[i]);
   for (int64_t r = 0; r < rows; ++r) {
     T sum = 0;
     for (int64_t c = 0; c < columns; ++c) sum += powers[r * columns + c];
     sums[r] = sum;
   }
   for (int64_t r = 0; r < rows; ++r)
-    totals[r] = largest[r] + vector_log(sums[r]);
+    totals[r] = largest[r] + log_of_sum(sums[r]);
 }
 
 template <class T>
@@ -86,7 +61,7 @@ BRAID_INLINE void softmax_row(T* y, const T* x, T total, T shift, T factor,
                               int64_t columns) {
   BRAID_ELEMENTWISE
   for (int64_t c = 0; c < columns; ++c) {
-    y[c] = (vector_exp(x[c] - total) - shift) * factor;
+    y[c] = (rough_exp<Twice>(x[c] - total) - shift) * factor;
   }
 }
 

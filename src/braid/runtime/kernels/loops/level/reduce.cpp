@@ -22,23 +22,32 @@ void sum_rows(T* __restrict y, const T* x, int64_t rows, int64_t columns,
 }
 
 // In lanes, so that it becomes vector code.
-template <class T>
-double sum_squares(const T* x, int64_t count) {
+template <class T, class Term>
+BRAID_INLINE double sum_terms(const T* x, int64_t count, Term term) {
   constexpr int64_t kLanes = 8;
   double sums[kLanes] = {};
   int64_t whole = count / kLanes * kLanes;
   for (int64_t i = 0; i < whole; i += kLanes) {
     for (int64_t l = 0; l < kLanes; ++l) {
-      auto v = static_cast<double>(x[i + l]);
-      sums[l] += v * v;
+      sums[l] += term(static_cast<double>(x[i + l]));
     }
   }
   double sum = 0;
   for (int64_t i = whole; i < count; ++i) {
-    sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    sum += term(static_cast<double>(x[i]));
   }
   for (double s : sums) sum += s;
   return sum;
+}
+
+template <class T>
+double sum(const T* x, int64_t count) {
+  return sum_terms(x, count, [](double v) { return v; });
+}
+
+template <class T>
+double sum_squares(const T* x, int64_t count) {
+  return sum_terms(x, count, [](double v) { return v * v; });
 }
 
 }  // namespace
@@ -46,6 +55,7 @@ double sum_squares(const T* x, int64_t count) {
 template <class T>
 void add_reduce(LoopsOf<T>& loops) {
   loops.sum_rows = sum_rows<T>;
+  loops.sum = sum<T>;
   loops.sum_squares = sum_squares<T>;
 }
 
