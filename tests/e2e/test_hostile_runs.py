@@ -126,7 +126,9 @@ def a_reader_of_much_that_leaves(folder):
 def stopped_by(number, times=1):
     def provoke(folder):
         write_job(folder / "job.yaml", ENDLESS | {"checkpoint": {"every": 0}})
-        process = start(folder, *TRAIN, "-q")
+        # Whoever runs the tests may have it ignored, as nohup does.
+        heeded = {"preexec_fn": lambda: signal.signal(number, signal.SIG_DFL)}
+        process = start(folder, *TRAIN, "-q", **heeded)
         wait_for(process, lambda: last_step(folder / "new") > 20)
         for _ in range(times):
             process.send_signal(number)
