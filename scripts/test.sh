@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test after a release build and ends with one summed line.
 #   scripts/test.sh            all C++ and Python tests, sanitizers, fuzzing
-#   scripts/test.sh --long     the same with the long forms switched on
+#   scripts/test.sh --long     the same with the long forms switched on, lint --each
 #   scripts/test.sh --quick    without sanitizers and fuzzing
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,9 +10,10 @@ source scripts/lib.sh
 python=$(braid_python)
 fuzz_seconds=20
 limit_seconds=900 # per test program; a hang is a failure
-quick=0
+quick=0 long=0
 case "${1:-}" in
   --long)
+    long=1
     export BRAID_TEST_LONG=1
     fuzz_seconds=300
     limit_seconds=7200
@@ -143,11 +144,22 @@ run_sanitizers() {
   done <build-fuzz/fuzz_list.txt
 }
 
+# Shows a source that lacks an include, which `make lint` may not.
+run_each_lint() {
+  start "lint --each"
+  if scripts/lint.sh --each >"$results/lint --each.log" 2>&1; then
+    tally "lint --each" 1 0 0
+  else
+    tally "lint --each" 0 1 0
+  fi
+}
+
 say "C++ tests"
 run_gtests build ""
 say "Python tests"
 run_python_tests
 ((quick)) || run_sanitizers
+((!long)) || run_each_lint
 say "reports and logs: $results"
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))
