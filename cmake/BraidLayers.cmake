@@ -101,7 +101,7 @@ file(GLOB torch_sources CONFIGURE_DEPENDS "${kernels}/aten/*.cpp")
 file(GLOB device_sources CONFIGURE_DEPENDS "${kernels}/${backend}/*.cpp")
 file(GLOB cu_sources CONFIGURE_DEPENDS "${kernels}/${backend}/*.cu")
 set_source_files_properties(${cpu_sources} PROPERTIES
-  COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
+  COMPILE_OPTIONS "$<$<AND:$<CONFIG:Release>,$<NOT:$<BOOL:$<TARGET_PROPERTY:SANITIZED>>>>:-O3>")
 set_source_files_properties(${table_sources} ${cu_sources} PROPERTIES
   SKIP_PRECOMPILE_HEADERS ON)
 if(NOT BRAID_HAS_CUDA)

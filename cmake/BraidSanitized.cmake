@@ -13,7 +13,7 @@ add_custom_target(sanitized)
 function(braid_sanitize target)
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${sanitize}>")
   target_link_libraries(${target} PRIVATE braid_warnings)
-  set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON SANITIZED ON)
 endfunction()
 
 get_target_property(kernel_layer braid_kernels INTERFACE_LINK_LIBRARIES)

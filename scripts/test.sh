@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test after a release build and ends with one summed line.
 #   scripts/test.sh            all C++ and Python tests, sanitizers, fuzzing
-#   scripts/test.sh --long     the same with the long forms switched on
+#   scripts/test.sh --long     the same with the long forms switched on, lint --each
 #   scripts/test.sh --quick    without sanitizers and fuzzing
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,9 +11,10 @@ python=$(braid_python)
 fuzz_seconds=20
 limit_seconds=900 # per test program; a hang is a failure
 parity_parts=16   # of which the sanitized kernels see one
-quick=0
+quick=0 long=0
 case "${1:-}" in
   --long)
+    long=1
     export BRAID_TEST_LONG=1
     fuzz_seconds=300
     limit_seconds=7200
@@ -176,6 +177,16 @@ run_sanitized_kernels() {
     tests/e2e/test_errors.py
 }
 
+# Shows a source that lacks an include, which `make lint` may not.
+run_each_lint() {
+  start "lint --each"
+  if scripts/lint.sh --each >"$results/lint --each.log" 2>&1; then
+    tally "lint --each" 1 0 0
+  else
+    tally "lint --each" 0 1 0
+  fi
+}
+
 say "C++ tests"
 run_gtests build ""
 say "Python tests"
@@ -186,6 +197,7 @@ if ((!quick)); then
   run_sanitizers
   run_sanitized_kernels
 fi
+((!long)) || run_each_lint
 say "reports and logs: $results"
 echo "$passed passed, $failed failed, $skipped skipped"
 ((failed == 0))
