@@ -66,11 +66,14 @@ export -f run_one
 export results limit_seconds parity_parts
 
 # run_gtests FOLDER PREFIX: every test program of one build, as many at once
-# as there are cores; what they gave is printed in the order of the list.
+# as there are cores and the largest first, so that none is left to run alone;
+# what they gave is printed in that order.
 run_gtests() {
-  local name code seconds
+  local name code seconds list
+  # shellcheck disable=SC2046
+  list=$(cd "$1/tests" && ls -S $(<../test_list.txt))
   xargs -P "$(nproc)" -I NAME bash -c "run_one '$1/tests/NAME' '$2NAME'" \
-    <"$1/test_list.txt" &
+    <<<"$list" &
   while read -r name; do
     start "$2$name"
     while [[ ! -s $results/$2$name.code ]]; do sleep 0.2; done
@@ -79,7 +82,7 @@ run_gtests() {
     # shellcheck disable=SC2046
     tally "$2$name" \
       $("$python" scripts/count_tests.py "$results/$2$name.xml" "$code")
-  done <"$1/test_list.txt"
+  done <<<"$list"
   wait
 }
 
@@ -111,7 +114,8 @@ run_python_tests() {
   local name=$1 binary=$2 code=0 parallel=()
   # Whole files side by side, where the environment can.
   if "$python" -c 'import xdist' 2>/dev/null; then
-    parallel=(-n auto --dist loadfile)
+    # One more than cores: tests wait for programs that they stop and kill.
+    parallel=(-n "$(($(nproc) + 1))" --dist loadfile)
   fi
   start "$name"
   echo
@@ -171,7 +175,9 @@ run_sanitizers() {
 # Their objects replace those of the release build; all else is shared with it.
 run_sanitized_kernels() {
   say "sanitizers: ASan and UBSan on the kernels and the command line"
-  build_variant release "-DBRAID_PYTHON=$python" -- sanitized || return 0
+  build_variant release "-DBRAID_PYTHON=$python" \
+    "-DBRAID_SANITIZED_ALL=$([[ $long == 1 ]] && echo ON || echo OFF)" \
+    -- sanitized || return 0
   run_gtests build/sanitized sanitized-
   run_python_tests sanitized-pytest "$PWD/build/sanitized/tests/braid" \
     tests/e2e/test_errors.py
