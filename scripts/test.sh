@@ -50,20 +50,36 @@ start() {
   printf '  %-28s' "$1"
 }
 
-# run_one PROGRAM NAME: one test program, with its log, report and exit code.
+# run_one FOLDER PROGRAM[@PART/PARTS] PREFIX: one test program, or a part of its
+# tests, with its log, report and exit code.
 run_one() {
-  local code=0 began=$SECONDS
-  if [[ $2 == sanitized-parity_tests ]]; then
-    export GTEST_TOTAL_SHARDS=$parity_parts
-    export GTEST_SHARD_INDEX=$((${BRAID_TEST_SEED:-0} % parity_parts))
+  local code=0 began=$SECONDS name=$3${2//\//of} part=${2#*@}
+  if [[ $2 == *@* ]]; then
+    export GTEST_SHARD_INDEX=${part%/*} GTEST_TOTAL_SHARDS=${part#*/}
   fi
+  set -- "$1/${2%@*}" "$name"
   timeout "$limit_seconds" "$1" "--gtest_output=xml:$results/$2.xml" \
     </dev/null >"$results/$2.log" 2>&1 || code=$?
   [[ $code -eq 0 ]] || echo "exit code $code" >>"$results/$2.log"
   echo "$code $((SECONDS - began))" >"$results/$2.code"
 }
 export -f run_one
-export results limit_seconds parity_parts
+export results limit_seconds
+
+# The parity tests, by far the longest, as a part for each core; of sanitized ones
+# a single part of many.
+in_parts() {
+  local parts=$(nproc) k
+  while read -r name; do
+    if [[ $name != parity_tests ]]; then
+      echo "$name"
+    elif [[ $1 == sanitized- ]]; then
+      echo "$name@$((${BRAID_TEST_SEED:-0} % parity_parts))/$parity_parts"
+    else
+      for ((k = 0; k < parts; ++k)); do echo "$name@$k/$parts"; done
+    fi
+  done
+}
 
 # run_gtests FOLDER PREFIX: every test program of one build, as many at once
 # as there are cores and the largest first, so that none is left to run alone;
@@ -71,10 +87,10 @@ export results limit_seconds parity_parts
 run_gtests() {
   local name code seconds list
   # shellcheck disable=SC2046
-  list=$(cd "$1/tests" && ls -S $(<../test_list.txt))
-  xargs -P "$(nproc)" -I NAME bash -c "run_one '$1/tests/NAME' '$2NAME'" \
-    <<<"$list" &
+  list=$(cd "$1/tests" && ls -S $(<../test_list.txt) | in_parts "$2")
+  xargs -P "$(nproc)" -I NAME bash -c "run_one '$1/tests' NAME '$2'" <<<"$list" &
   while read -r name; do
+    name=${name//\//of}
     start "$2$name"
     while [[ ! -s $results/$2$name.code ]]; do sleep 0.2; done
     read -r code seconds <"$results/$2$name.code"
