@@ -148,7 +148,6 @@ class CudaBackend : public Backend {
   ComputeStream compute_;
   CudaStream h2d_, d2h_, updates_;
   InputRing inputs_;
-  PinnedPool results_;
   CudaEvent issued_;  // recorded again and again: waits see the last record
   HostErrors errors_;
   CudaGraph* recording_ = nullptr;
@@ -206,8 +205,7 @@ void CudaBackend::read(std::byte* host, const std::byte* device,
 std::unique_ptr<ResultRing> CudaBackend::make_ring(int64_t entries,
                                                    int64_t bytes) {
   Current current(*this);
-  return std::make_unique<CudaResultRing>(entries, bytes, compute(), results_,
-                                          errors_);
+  return std::make_unique<CudaResultRing>(entries, bytes, compute(), errors_);
 }
 
 Thunk CudaBackend::prepare(const Call& call) {

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -38,26 +36,6 @@ class PinnedMemory {
  private:
   std::byte* data_ = nullptr;
   size_t bytes_;
-};
-
-// Pinned memory that programs come and go with: taking it from the driver, and
-// giving it back, would each hold up the whole device. One thread.
-class PinnedPool {
- public:
-  PinnedMemory take(size_t bytes) {
-    auto at = std::find_if(free_.begin(), free_.end(),
-                           [&](const auto& m) { return m->bytes() >= bytes; });
-    if (at == free_.end()) return PinnedMemory(std::bit_ceil(bytes + 1));
-    std::unique_ptr<PinnedMemory> found = std::move(*at);
-    free_.erase(at);
-    return std::move(*found);
-  }
-  void give_back(PinnedMemory memory) {
-    free_.push_back(std::make_unique<PinnedMemory>(std::move(memory)));
-  }
-
- private:
-  std::vector<std::unique_ptr<PinnedMemory>> free_;
 };
 
 // Bytes on their way to the device. They are copied here, and from here when
@@ -106,17 +84,13 @@ class CudaResultRing : public ResultRing {
  public:
   // Borrows all.
   CudaResultRing(int64_t entries, int64_t bytes, const CudaStream& stream,
-                 PinnedPool& pool, HostErrors& errors)
+                 HostErrors& errors)
       : bytes_(static_cast<size_t>(bytes)),
-        pool_(pool),
-        memory_(pool.take(static_cast<size_t>(entries) * bytes_)),
+        memory_(static_cast<size_t>(entries) * bytes_),
         come_(static_cast<size_t>(entries)),
         stream_(stream),
         errors_(errors) {}
-  ~CudaResultRing() override {
-    cudaStreamSynchronize(stream_.get());
-    pool_.give_back(std::move(memory_));
-  }
+  ~CudaResultRing() override { cudaStreamSynchronize(stream_.get()); }
 
   void put(int64_t entry, const std::byte* device) override {
     check_cuda(cudaMemcpyAsync(at(entry), device, bytes_,
@@ -136,7 +110,6 @@ class CudaResultRing : public ResultRing {
   }
 
   size_t bytes_;
-  PinnedPool& pool_;
   PinnedMemory memory_;
   std::vector<CudaEvent> come_;  // by entry
   const CudaStream& stream_;
