@@ -21,7 +21,9 @@ void check_schedules(const TrainerOptions& options) {
 runtime::ExecutableOptions executable_options(const TrainerOptions& options) {
   return {.threads = options.threads,
           .capture = options.capture,
-          .plan = {options.plan, options.fit_to_limit},
+          .plan = {.plan = options.plan,
+                   .named = {},
+                   .fit_to_limit = options.fit_to_limit},
           .profile = options.profile,
           .lowering = options.lowering};
 }

@@ -113,6 +113,7 @@ bool may_change_alone(const KeyChange& change) {
 bool may_change(const KeyChange& change, const JobConfig& job) {
   return may_change_alone(change) ||
          std::ranges::count(kCommonKeys, change.key) > 0 ||
+         change.key.starts_with("plan.") ||
          is_place(change.key, "data.", job.data) ||
          (job.eval.data && is_place(change.key, "eval.data.", *job.eval.data));
 }

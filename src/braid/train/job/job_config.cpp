@@ -2,6 +2,7 @@
 
 #include "braid/config/reader.h"
 #include "braid/config/writer.h"
+#include "braid/plan/named_plan.h"
 
 namespace braid::train {
 namespace {
@@ -108,6 +109,21 @@ void describe(Section& s, PhaseConfig& c) {
   s.whole("every", c.every, "Steps between").min(1);
 }
 
+void describe_decisions(Section& s, PlanConfig& c) {
+  s.whole("depth", c.depth, "Segments that fetches are ahead; absent: 1")
+      .min(0)
+      .max(plan::kMostDepth);
+  s.options("segments", c.segments, "SEGMENT",
+            "keep, recompute or offload, also spilled and host: "
+            "recompute,spilled,host; `default` stands for all others");
+}
+
+void describe(Section& s, PlanConfig& c) {
+  s.bare("file");
+  s.path("file", c.file, "Of a plan, as braid step --plan takes it");
+  describe_decisions(s, c);
+}
+
 void describe(Section& s, NoiseConfig& c) {
   s.bare("shape");
   s.wholes("shape", c.shape, "Shape of one sample").min(1);
@@ -166,6 +182,9 @@ void describe_run(Section& s, JobConfig& c) {
           "Of the device, never exceeded; on a CPU the process takes more; "
           "absent: none")
       .min(1);
+  s.section("plan", c.plan,
+            "What each segment's memory is used for; absent: everything is "
+            "kept, or with a limit the first plan that fits");
 }
 
 void describe_networks(Section& s, JobConfig& c) {

@@ -115,6 +115,16 @@ struct PhaseConfig {
   bool operator==(const PhaseConfig&) const = default;
 };
 
+// What is done about the memory of each segment, by hand; see job_plan.h.
+struct PlanConfig {
+  std::filesystem::path file =
+      {};  // of a plan; what stands here counts over it
+  std::optional<int64_t> depth = {};  // of prefetching
+  config::Options segments = {};      // name -> "recompute,spilled,host"
+
+  bool operator==(const PlanConfig&) const = default;
+};
+
 // A random input, new in every step.
 struct NoiseConfig {
   std::vector<int64_t> shape = {};  // of one sample
@@ -154,6 +164,7 @@ struct JobConfig {
   std::string on_nan = "stop";  // stop, skip; given models: keep
   std::string device = "cpu";
   std::optional<int64_t> memory_limit = {};  // bytes
+  PlanConfig plan = {};  // given none: the first that fits the limit
   std::map<std::string, NetworkConfig> networks = {};
   std::vector<PhaseConfig> phases = {};
   std::map<std::string, NoiseConfig> noise = {};
@@ -170,6 +181,8 @@ struct JobConfig {
 
 // The table of keys.
 void describe(config::Section& section, JobConfig& job);
+// Those of a plan that is a file of its own.
+void describe_decisions(config::Section& section, PlanConfig& plan);
 
 // What validate() would list, with the keys concerned ("phases.0.learns").
 struct KeyProblem {

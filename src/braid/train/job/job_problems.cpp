@@ -8,6 +8,7 @@
 #include "braid/graph/init.h"
 #include "braid/ops/build/named_losses.h"
 #include "braid/passes/step/schedule.h"
+#include "braid/plan/plan.h"
 #include "braid/train/job/job_hooks.h"
 #include "braid/train/job/job_optimizer.h"
 #include "braid/train/job/loss_expression.h"
@@ -42,6 +43,7 @@ class Checker {
       check_phases();
     }
     check_noise();
+    check_plan();
     return std::move(problems_);
   }
 
@@ -49,6 +51,12 @@ class Checker {
   void add(const std::string& key, const std::string& text,
            const std::string& hint = {}) {
     problems_.push_back({key, {key + " " + text, hint}});
+  }
+
+  void check_plan() {
+    for (const config::Option& o : job_.plan.segments) {
+      gather("plan.segments." + o.name, [&] { plan::parse_decision(o.text); });
+    }
   }
 
   // Keeps what an error says.

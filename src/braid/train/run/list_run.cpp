@@ -7,6 +7,7 @@
 #include "braid/train/job/job_changes.h"
 #include "braid/train/job/job_file.h"
 #include "braid/train/job/job_signature.h"
+#include "braid/train/run/changed_job.h"
 
 namespace braid::train {
 
@@ -20,6 +21,7 @@ ListRun::ListRun(const runtime::Machine& machine, std::filesystem::path out,
       failures_(folder_.jobs.size()) {
   io::remove_temporary_files(out_);
   read_own_configs();
+  if (!options_.overrides.empty()) change_jobs();
   for (const NamedJob& job : folder_.jobs) {
     jobs_.push_back(std::make_unique<Job>(
         machine, job.config,
@@ -57,6 +59,23 @@ void ListRun::read_own_configs() {
         fmt::format("{}: its {} counts: {}", job.name, path.filename().string(),
                     fmt::join(taken, ", ")));
   }
+}
+
+// All of them, or none. What a job's own file says counts, so a process that
+// is killed on the way leaves jobs with either values, each of them whole.
+void ListRun::change_jobs() {
+  std::vector<JobConfig> changed;
+  for (const NamedJob& job : folder_.jobs) {
+    changed.push_back(
+        changed_job(job.config, out_ / job.name, options_.overrides, true));
+  }
+  for (size_t i = 0; i < changed.size(); ++i) {
+    NamedJob& job = folder_.jobs[i];
+    job.config = changed[i];
+    if (!holds_run(out_ / job.name)) continue;
+    write_job(config_path(out_ / job.name), job.config);
+  }
+  write_job_folder(out_, folder_);
 }
 
 Ending ListRun::run() {

@@ -20,6 +20,8 @@ struct ListRunOptions {
   // Gets the seconds that a step of each array took; borrowed.
   plan::Profile* profile = nullptr;
   bool logs_passes = false;  // see RunOptions
+  // Values that all jobs go on with, and keep: "epochs=10".
+  std::vector<std::string> overrides = {};
 };
 
 // One thread. Borrows the machine and the listener.
@@ -41,6 +43,7 @@ class ListRun {
 
  private:
   void read_own_configs();
+  void change_jobs();
   Ending run_array(size_t number);
   void note(const Run& run, const std::vector<size_t>& numbers);
 

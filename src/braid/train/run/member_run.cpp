@@ -113,8 +113,13 @@ void MemberRun::check_record() const {
   int64_t batch = job_.batch_rows();
   int64_t batches = (record_.position.sample + batch - 1) / batch;
   int64_t step = record_.position.epoch * job_.steps_per_epoch() + batches;
-  if (record_.loss_sums.size() != job_.model().phases().size() ||
-      record_.step > job_.num_steps()) {
+  if (record_.step > job_.num_steps()) {
+    fail_usage(
+        "[resume] '{}' has done {} steps, more than the {} of the job\n"
+        "HINT: set steps or epochs that it can go on to",
+        out_.string(), record_.step, job_.num_steps());
+  }
+  if (record_.loss_sums.size() != job_.model().phases().size()) {
     fail_usage(
         "[resume] '{}' is of another job: it has {} losses after {} steps\n"
         "HINT: was {} changed?",

@@ -41,7 +41,8 @@ struct RunOptions {
   std::unique_ptr<Recorder> recorder = {};
   // Of several jobs: see ArrayForm. All of them take as many steps.
   bool together = false;
-  compile::PlanRequest plan = {};       // that programs follow
+  // That programs follow; absent: as the jobs say.
+  std::optional<compile::PlanRequest> plan = {};
   plan::Profile profile = {};           // of several jobs, see ArrayOptions
   compile::PassObserver observer = {};  // of what is compiled
   bool logs_passes = false;  // a line for each pass, with a hash of its result

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "braid/base/error.h"
+#include "braid/train/job/job_plan.h"
 #include "braid/train/run/run.h"
 #include "braid/train/run/run_words.h"
 
@@ -113,12 +114,13 @@ void Run::compile_array() {
   }
   run_.array = std::make_unique<Array>(
       kinds, *backend_,
-      ArrayOptions{.form = {.capacity = run_.capacity,
-                            .shares_batches = can_share_batches(),
-                            .together = options_.together},
-                   .plan = options_.plan,
-                   .profile = options_.profile,
-                   .observer = pass_observer()});
+      ArrayOptions{
+          .form = {.capacity = run_.capacity,
+                   .shares_batches = can_share_batches(),
+                   .together = options_.together},
+          .plan = options_.plan.value_or(plan_request(kinds[0]->config().plan)),
+          .profile = options_.profile,
+          .observer = pass_observer()});
   compile_s_ = seconds_since(begin);
 }
 
