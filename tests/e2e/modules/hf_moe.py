@@ -183,11 +183,3 @@ def minimax_m2():
 def flex_olmo():
     return experts("FlexOlmoForCausalLM", "FlexOlmoConfig", **LLAMA, num_experts=4,
                    num_experts_per_tok=2)  # fmt: skip
-
-
-@case(input_ids=IDS)
-def qwen3_next():
-    return experts("Qwen3NextForCausalLM", "Qwen3NextConfig", **QWEN, head_dim=8,
-                   shared_expert_intermediate_size=24, linear_num_value_heads=4,
-                   linear_num_key_heads=2, linear_key_head_dim=8, linear_value_head_dim=8,
-                   layer_types=["linear_attention", "full_attention"])  # fmt: skip
