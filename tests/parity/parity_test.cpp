@@ -16,7 +16,7 @@ std::vector<Row> all_rows() {
         attention_rows, loss_rows,    pointwise_loss_rows, activation_rows,
         math_rows,      compare_rows, softmax_rows,        sort_rows,
         index_rows,     pad_rows,     arrange_rows,        factory_rows,
-        upsample_rows,  rnn_rows,     foreign_rows}) {
+        upsample_rows,  rnn_rows,     foreign_rows,        grouped_rows}) {
     std::vector<Row> more = family();
     rows.insert(rows.end(), more.begin(), more.end());
   }

@@ -13,9 +13,9 @@
 #include "braid/compile/pipeline.h"
 #include "braid/graph/text.h"
 #include "braid/passes/step/loss_scale.h"
+#include "braid/train/job/init_file.h"
 #include "braid/train/job/job_plan.h"
 #include "braid/train/job/model_file.h"
-#include "braid/train/job/model_state.h"
 #include "braid/train/run/threads.h"
 
 namespace braid::cli {

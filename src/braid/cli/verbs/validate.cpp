@@ -77,6 +77,9 @@ void check_job(const runtime::Machine& machine, const train::JobConfig& config,
   if (shows) print_job(job, programs);
   std::string shared = job.model().shared_words();
   if (!shared.empty()) print("note   {}\n", shared);
+  for (const auto& note : job.model().init_notes(programs.state().slots(), 0)) {
+    print("init   {}\n", note.summary);
+  }
   check_samples(job, shows);
 }
 

@@ -62,6 +62,15 @@ void describe(Section& s, InitConfig& c) {
   s.choice("from", c.from, {"auto", "file", "seed"},
            "Of a .pt2 file: its weights, or weights drawn as its module draws "
            "them; auto: those of the file for seed 0, else drawn");
+  s.texts("missing", c.missing,
+          "Patterns of names that the file may lack: ['head.*']");
+  s.texts("reshaped", c.reshaped,
+          "Patterns of names that the file may have in another shape");
+  s.texts("extra", c.extra,
+          "Patterns of names of the file that the model need not have");
+  s.texts_by_name("rename", c.rename,
+                  "What names of the file begin with -> what those of the "
+                  "model do");
   s.rest(c.rules, "PATTERN", "Initialiser of parameters: normal(std=0.02)");
 }
 

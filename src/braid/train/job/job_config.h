@@ -59,6 +59,11 @@ struct InitConfig {
   // Where parameters of an exported model come from that the file tells how to
   // draw: file, seed; auto: the file for seed 0, else the seed.
   std::string from = "auto";
+  // Where the file need not fit: names of the model that it may lack or have
+  // in another shape, and names of its own that are left; then what its names
+  // begin with -> what those of the model do.
+  std::vector<std::string> missing = {}, reshaped = {}, extra = {};
+  std::map<std::string, std::string> rename = {};
   config::Options rules = {};  // pattern -> "normal(std=0.02)", in order
 
   bool operator==(const InitConfig&) const = default;

@@ -12,6 +12,7 @@
 #include "braid/passes/rewrite/dead_code.h"
 #include "braid/passes/rewrite/trainable.h"
 #include "braid/passes/step/label_smoothing.h"
+#include "braid/train/job/init_file.h"
 #include "braid/train/job/job_loss.h"
 #include "braid/train/job/job_metrics.h"
 #include "braid/train/job/job_optimizer.h"
@@ -87,6 +88,13 @@ void check_draws(const JobNetwork& network) {
       "HINT: export it with scripts/export_model.py, or name initialisers, as "
       "init: {{'*.weight': xavier_uniform}}",
       network.config.model);
+}
+
+InitFile init_file(const InitConfig& init) {
+  return InitFile(init.file, {.missing = init.missing,
+                              .reshaped = init.reshaped,
+                              .extra = init.extra,
+                              .rename = init.rename});
 }
 
 [[noreturn]] void fail_unknown_argument(const std::string& field,
@@ -365,6 +373,19 @@ void JobModel::initialise(runtime::State& state) const {
   load_files(state, 0);
 }
 
+std::vector<JobModel::InitNote> JobModel::init_notes(
+    const std::vector<Slot>& slots, int64_t lane) const {
+  std::vector<InitNote> notes;
+  for (const JobNetwork& network : networks_) {
+    if (network.config.init.file.empty()) continue;
+    InitFile file = init_file(network.config.init);
+    InitFit fit = file.check(slots, network.prefix(), lane);
+    std::string of = network.name.empty() ? "" : network.name + ": ";
+    notes.push_back({of + fit.summary(file.name()), fit.details()});
+  }
+  return notes;
+}
+
 void JobModel::load_files(runtime::State& state, int64_t lane) const {
   for (const JobNetwork& network : networks_) {
     FirstWeights how{.prefix = network.prefix(), .draws = draws(network)};
@@ -373,8 +394,8 @@ void JobModel::load_files(runtime::State& state, int64_t lane) const {
     }
     if (network.contents) network.contents->apply(state, lane, how);
     if (network.config.init.file.empty()) continue;
-    InitFile file(network.config.init.file);
-    file.check(state.slots(), network.prefix());
+    InitFile file = init_file(network.config.init);
+    file.check(state.slots(), network.prefix(), lane);
     file.apply(state, lane, network.prefix());
   }
   if (!given_) return;

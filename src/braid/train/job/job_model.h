@@ -63,6 +63,15 @@ class JobModel {
   // where nobody could expect it to.
   std::string shared_words() const;
 
+  // What became of the files of first weights, one note for each; all names
+  // stand in the details. Reads what the files say about themselves anew.
+  struct InitNote {
+    std::string summary;
+    std::vector<std::string> details;
+  };
+  std::vector<InitNote> init_notes(const std::vector<Slot>& slots,
+                                   int64_t lane) const;
+
   // Fills a new state: by the seed, then files.
   void initialise(runtime::State& state) const;
   // Only what comes from files; of an array the member in that lane.

@@ -134,6 +134,7 @@ class Checker {
     for (const config::Option& rule : network.init.rules) {
       gather(prefix + "init." + rule.name, [&] { parse_init(rule.text); });
     }
+    check_init(prefix + "init", network.init);
     if (std::ranges::count(network.freeze, "") > 0) {
       add(prefix + "freeze", "has an empty pattern");
     }
@@ -141,6 +142,19 @@ class Checker {
          optimizer_problems(prefix, network.optimizer, network.groups)) {
       problems_.push_back(std::move(problem));
     }
+  }
+
+  void check_init(const std::string& key, const InitConfig& init) {
+    for (const auto* patterns : {&init.missing, &init.reshaped, &init.extra}) {
+      if (std::ranges::count(*patterns, "") > 0) {
+        add(key, "has an empty pattern");
+      }
+    }
+    bool allows = !init.missing.empty() || !init.reshaped.empty() ||
+                  !init.extra.empty() || !init.rename.empty();
+    if (!allows || !init.file.empty()) return;
+    add(key, "missing, reshaped, extra and rename say how a file may differ",
+        "name it: init.file");
   }
 
   // Keys of a job with one model mean nothing here.

@@ -142,6 +142,7 @@ class Run {
   void start(MemberRun& member);
   void admit_waiting();
   void say_what_is_ready();
+  void say_first_weights(MemberRun& member);
   void say_what_was_checked(const Job& job);
   bool can_share_batches() const;
   compile::PassObserver pass_observer();

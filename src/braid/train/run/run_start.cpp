@@ -170,9 +170,22 @@ void Run::start(MemberRun& member) {
   if (member.record().step > 0) {
     reporter_->say(member, LogLevel::kInfo,
                    fmt::format("going on after step {}", member.record().step));
+  } else {
+    say_first_weights(member);
   }
   loader_.reset();
   reporter_->on_state(member);
+}
+
+void Run::say_first_weights(MemberRun& member) {
+  const JobModel& model = member.job().model();
+  for (const JobModel::InitNote& note : model.init_notes(
+           run_.array->programs().state().slots(), member.member)) {
+    reporter_->say(member, LogLevel::kInfo, note.summary);
+    for (const std::string& line : note.details) {
+      reporter_->say(member, LogLevel::kDebug, line);
+    }
+  }
 }
 
 // The first ones bring the programs along. Files are made once everything else
