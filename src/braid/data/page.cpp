@@ -83,6 +83,8 @@ constexpr const char* kOwnData =
     "what fills, scales and numbers them is taken from the rows that are "
     "trained on:\n\n"
     "```python\n"
+    "import numpy as np\n\n"
+    "area = np.random.default_rng(1).uniform(20, 200, 200)\n"
     "with open(\"flats.csv\", \"w\") as file:\n"
     "    file.write(\"area,district,price\\n\")\n"
     "    for i, a in enumerate(area):\n"
