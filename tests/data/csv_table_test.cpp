@@ -180,6 +180,17 @@ TEST_F(CsvTables, ColumnsOfNumbersMayBeCategories) {
   expect_contains(text, "expected a column of x");
 }
 
+TEST_F(CsvTables, AMisspeltNumberMakesNoThousandColumns) {
+  std::string text = "a,y\n";
+  for (int i = 0; i < 1500; ++i) {
+    text += i == 700 ? "7OO,1\n" : fmt::format("{},0\n", i);
+  }
+  std::string message = refused(text, {{"categories", "one_hot"}});
+  expect_contains(message, "at most 1000 categories in column 'a', got 1500");
+  expect_contains(message, "line 702)");
+  EXPECT_EQ(open(text, {{"categories", "codes"}})->fields()[0].classes, 1500);
+}
+
 TEST_F(CsvTables, UnknownCategoriesAreAnErrorOrTheirOwn) {
   const std::string other = "colour,size,y\nblue,1,0\npink,2,1\n";
   DatasetPtr strict = open(kWords, {{"categories", "one_hot"}});

@@ -289,6 +289,7 @@ class TableReader {
         if (columns[i].is_category) continue;
         const std::string& cell = cells[table_.inputs[i]];
         columns[i].is_category = !number_in(cell) && !is_missing(cell);
+        if (columns[i].is_category) columns[i].first_line = again.line();
       }
     }
   }

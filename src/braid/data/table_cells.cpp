@@ -99,6 +99,24 @@ void learn_numbers(const Column& column, const Part& rows,
   if (ways.standardise) learn_scale(std::move(present), filled, facts);
 }
 
+// One misspelt number makes a column of words of all of them, each another.
+void refuse_many(const Column& column, const CsvReader& reader,
+                 const TableFacts& ways, const ColumnFacts& facts) {
+  constexpr size_t kMostHot = 1000;
+  if (ways.categories != "one_hot" || facts.categories.size() <= kMostHot) {
+    return;
+  }
+  bool has_line = column.first_line > 0;
+  reader.fail(
+      fmt::format("at most {} categories in {}", kMostHot, column.label),
+      fmt::format("{}", facts.categories.size()),
+      has_line ? column.first_line : 1,
+      has_line ? "in this line is the first cell that is no number; "
+                 "'category_columns' names columns of words, and 'categories: "
+                 "codes' takes more of them"
+               : "'categories: codes' takes more");
+}
+
 void learn_words(const Column& column, const Part& rows, ColumnFacts& facts) {
   std::set<std::string> seen;
   for (int64_t i = 0; i < rows.count; ++i) {
@@ -268,6 +286,7 @@ void learn_columns(const TableCells& cells, const Part& rows,
     learned.is_category = column.is_category;
     if (column.is_category) {
       learn_words(column, rows, learned);
+      refuse_many(column, reader, facts, learned);
     } else {
       learn_numbers(column, rows, reader, facts, learned);
     }

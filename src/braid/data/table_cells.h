@@ -34,6 +34,7 @@ class TableCells {
     std::string name = {};   // in the header
     std::string label = {};  // for errors: "column 'area'"
     bool is_category = false;
+    int64_t first_line = 0;  // of a cell that is no number; 0: not looked for
     std::vector<double> values = {};  // NaN: missing
     std::vector<std::string> words = {};
     std::map<std::string, size_t, std::less<>> numbers = {};  // of words
