@@ -22,7 +22,7 @@ class FirstSamples : public Dataset {
   std::string place(size_t field, int64_t index) const override {
     return whole_->place(field, index);
   }
-
+  int64_t reach() const override { return whole_->reach(); }
   void check() const override { whole_->check(); }
 
  private:
@@ -53,6 +53,7 @@ class OrderedFields : public Dataset {
   std::string place(size_t field, int64_t index) const override {
     return dataset_->place(numbers_[field], index);
   }
+  int64_t reach() const override { return dataset_->reach(); }
   void check() const override { dataset_->check(); }
 
  private:

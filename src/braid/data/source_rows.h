@@ -13,6 +13,7 @@ Source npy_source();
 Source safetensors_source();
 Source csv_source();
 Source images_source();
+Source clouds_source();
 Source text_source();
 Source tokens_source();
 Source glyphs_source();

@@ -24,6 +24,14 @@ constexpr config::CallForm kKindForm{"kind"};
 
 using config::Section;
 
+void describe(Section& s, SplitConfig& c) {
+  s.bare("eval");
+  s.number("eval", c.eval,
+           "Share of the samples to evaluate on, or from 2 on their number")
+      .above(0);
+  s.whole("seed", c.seed, "Which ones; nothing else depends on it").min(0);
+}
+
 void describe(Section& s, DataConfig& c) {
   s.bare("source");
   s.text("source", c.source, "Where samples come from: docs/data.md");
@@ -35,6 +43,8 @@ void describe(Section& s, DataConfig& c) {
          "NaN and infinity among the numbers are no mistake");
   s.choice("on_change", c.on_change, {"warn", "refuse"},
            "What a resumed run does when the data are not as they were");
+  s.section("split", c.split,
+            "Samples held back from training to evaluate on; absent: none");
   s.options("augment", c.augment, "OPTION", "Changes of images: docs/data.md");
   s.rest(c.options, "OPTION", "Option of the source: docs/data.md");
 }
@@ -85,7 +95,9 @@ void describe(Section& s, EarlyStopConfig& c) {
 }
 
 void describe(Section& s, EvalConfig& c) {
-  s.section("data", c.data, "Absent: the test part of the source");
+  s.section("data", c.data,
+            "Absent: what data.split holds back, else the test part of the "
+            "source");
   s.whole("every", c.every, "Steps between; 0: the end of each epoch").min(0);
   s.whole("batch_size", c.batch_size, "Absent: as in training")
       .min(1)

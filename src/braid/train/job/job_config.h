@@ -14,6 +14,14 @@
 
 namespace braid::train {
 
+// Samples held back from training to evaluate on, see data/split.h.
+struct SplitConfig {
+  double eval = 0;
+  int64_t seed = 0;
+
+  bool operator==(const SplitConfig&) const = default;
+};
+
 struct DataConfig {
   std::string source = {};  // "glyphs", "cifar10", ...
   bool shuffle = true;      // eval data: never
@@ -23,6 +31,7 @@ struct DataConfig {
   bool allow_nan = false;        // floats that are not finite are no mistake
   config::Options augment = {};  // "crop", "flip", "mean", "std"
   config::Options options = {};  // the source's own
+  std::optional<SplitConfig> split = {};  // of training data; absent: none
   // When a run is resumed and finds other data: warn, refuse.
   std::string on_change = "warn";
 

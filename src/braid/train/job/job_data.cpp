@@ -6,7 +6,9 @@
 #include "braid/base/text.h"
 #include "braid/data/augment.h"
 #include "braid/data/cast.h"
+#include "braid/data/known_fields.h"
 #include "braid/data/sources.h"
+#include "braid/data/split.h"
 #include "braid/io/problems.h"
 #include "braid/passes/names.h"
 #include "braid/train/job/job_file.h"
@@ -50,13 +52,16 @@ std::string key_text(const DataConfig& config, const data::Texts& changes,
   };
   add(texts_of(config.options));
   add(changes);
+  if (config.split) {
+    key += fmt::format(" split {} {}", config.split->eval, config.split->seed);
+  }
   return key;
 }
 
 // A key of `data` that is misspelt looks like an option of the source.
 void check_keys(const DataConfig& config) {
-  const std::vector<std::string> keys = {"shuffle", "order_seed", "allow_nan",
-                                         "on_change", "augment"};
+  const std::vector<std::string> keys = {"shuffle",   "order_seed", "allow_nan",
+                                         "on_change", "split",      "augment"};
   std::vector<std::string> known = keys;
   for (const data::Option& option : data::find_source(config.source).options) {
     known.push_back(option.name);
@@ -70,42 +75,93 @@ void check_keys(const DataConfig& config) {
   }
 }
 
-// A dataset of the program, or that of the config.
-DatasetPtr open_one(const DataConfig& config, const DatasetPtr& given,
-                    bool augmented, DType dtype, DatasetCache& cache) {
+enum class Use { kTrain, kEval };
+
+// What is evaluated is only brought to the same scale.
+data::Texts changes_for(const DataConfig& config, Use use) {
   data::Texts changes = texts_of(config.augment);
-  if (!augmented) {  // what is evaluated is only brought to the same scale
+  if (use == Use::kEval) {
     changes.erase("crop");
     changes.erase("flip");
   }
-  if (!given) check_keys(config);
+  return changes;
+}
+
+// All samples, before they are changed: a dataset of the program, or that of
+// the config.
+DatasetPtr open_whole(const DataConfig& config, const DatasetPtr& given,
+                      const std::vector<data::Field>* known) {
+  if (given) return given;
+  check_keys(config);
+  data::Opening opening{.known = known};
+  if (config.split) opening.split = {config.split->eval, config.split->seed};
+  return data::open_source(config.source, texts_of(config.options), {},
+                           opening);
+}
+
+// What the split leaves for the use; both parts are of one opened dataset.
+DatasetPtr open_part(const DataConfig& config, const DatasetPtr& given, Use use,
+                     DatasetCache& cache) {
+  DatasetPtr whole =
+      given ? given
+            : cache.get("all of " + key_text(config, {}, DType::kFloat32),
+                        [&] { return open_whole(config, nullptr, nullptr); });
+  data::Parts parts =
+      data::split_samples({config.split->eval, config.split->seed},
+                          whole->size(), whole->reach(), whole->name());
+  return data::part_of(
+      whole, std::move(use == Use::kTrain ? parts.train : parts.eval));
+}
+
+// `known` are the fields of the training data; null: these are they.
+DatasetPtr open_one(const DataConfig& config, const DatasetPtr& given, Use use,
+                    DType dtype, DatasetCache& cache,
+                    const std::vector<data::Field>* known = nullptr) {
+  data::Texts changes = changes_for(config, use);
   auto open = [&] {
-    DatasetPtr dataset =
-        given ? given
-              : data::open_source(config.source, texts_of(config.options));
+    DatasetPtr dataset = config.split ? open_part(config, given, use, cache)
+                                      : open_whole(config, given, known);
     if (!changes.empty()) dataset = data::augment(dataset, changes);
     return data::cast_floats(dataset, dtype);
   };
-  return given ? open() : cache.get(key_text(config, changes, dtype), open);
+  if (given && !config.split) return open();
+  std::string key = key_text(config, changes, dtype);
+  if (given) {
+    key += fmt::format(" of {}", static_cast<const void*>(given.get()));
+  }
+  if (config.split) key += use == Use::kTrain ? " train" : " eval";
+  if (known) key += data::known_text(*known);
+  return cache.get(key, open);
+}
+
+// Whether the source has a test part, and the job trains on another.
+bool leaves_test_part(const DataConfig& config) {
+  if (config.source == kCustom) return false;
+  auto part = test_part(data::find_source(config.source));
+  if (!part) return false;
+  const config::Option* given =
+      config::find_option(config.options, part->first);
+  return !given || given->text != part->second;
 }
 
 DatasetPtr open_eval(const JobConfig& config, const JobHooks& hooks,
-                     DType dtype, DatasetCache& cache) {
+                     DType dtype, DatasetCache& cache,
+                     const std::vector<data::Field>& known) {
   if (config.eval.data) {
-    return open_one(*config.eval.data, hooks.eval, false, dtype, cache);
+    return open_one(*config.eval.data, hooks.eval, Use::kEval, dtype, cache,
+                    &known);
   }
-  if (hooks.train) return nullptr;
+  if (config.data.split) {
+    return open_one(config.data, hooks.train, Use::kEval, dtype, cache);
+  }
+  if (hooks.train || !leaves_test_part(config.data)) return nullptr;
   auto part = test_part(data::find_source(config.data.source));
-  if (!part) return nullptr;
-  const config::Option* given =
-      config::find_option(config.data.options, part->first);
-  if (given && given->text == part->second) return nullptr;
   DataConfig test = config.data;
   std::erase_if(test.options, [&](const config::Option& option) {
     return option.name == part->first;
   });
   test.options.push_back({part->first, part->second});
-  return open_one(test, nullptr, false, dtype, cache);
+  return open_one(test, nullptr, Use::kEval, dtype, cache, &known);
 }
 
 std::string type_text(const ValueType& type) {
@@ -149,6 +205,22 @@ void check_same_classes(const JobData& data) {
           io::shown(eval[i]), data.eval->name());
     }
   }
+}
+
+// Numbers of a table that was prepared mean nothing beside others. Sources
+// that can prepare them do so by what training taught.
+void check_same_tables(const JobData& data) {
+  auto has_table = [](const data::Dataset& dataset) {
+    return std::ranges::any_of(dataset.fields(), [](const data::Field& f) {
+      return f.table != nullptr;
+    });
+  };
+  if (!has_table(*data.train) || has_table(*data.eval)) return;
+  fail_usage(
+      "[data] training data of {} are filled, standardised or numbered by "
+      "their source, evaluation data of {} are not\n"
+      "HINT: evaluate on data of the source 'csv', which are read alike",
+      data.train->name(), data.eval->name());
 }
 
 // Fields are known by their number from here on, so those of the evaluation
@@ -249,12 +321,13 @@ JobData open_data(const JobConfig& config, const JobHooks& hooks) {
   DType dtype = *find_dtype(config.dtype);
   DatasetCache own;
   DatasetCache& cache = hooks.datasets ? *hooks.datasets : own;
-  JobData data{.train = open_one(config.data, hooks.train, true, dtype, cache),
-               .eval = nullptr,
-               .inputs = config.inputs};
+  JobData data{
+      .train = open_one(config.data, hooks.train, Use::kTrain, dtype, cache),
+      .eval = nullptr,
+      .inputs = config.inputs};
   check_inputs(data);
   if (!config.phases.empty()) return data;
-  data.eval = open_eval(config, hooks, dtype, cache);
+  data.eval = open_eval(config, hooks, dtype, cache, data.train->fields());
   if (!data.eval) return data;
   if (config.eval.limit) {
     DatasetPtr whole = data.eval;
@@ -265,7 +338,14 @@ JobData open_data(const JobConfig& config, const JobHooks& hooks) {
   }
   check_same_fields(data);
   check_same_classes(data);
+  check_same_tables(data);
   data.eval = in_order_of(*data.train, data.eval, cache);
+  if (config.data.split) {
+    data.eval_words = leaves_test_part(config.data)
+                          ? "by data.split; the test part of the source is "
+                            "not used"
+                          : "by data.split";
+  }
   return data;
 }
 

@@ -24,11 +24,13 @@ struct JobData {
   int64_t classes(size_t field) const;
 
   std::map<std::string, std::string> inputs;  // field -> argument, as given
+  std::string eval_words = {};  // how eval was chosen; empty: as always
 };
 
-// Opens what the job names; eval data that are not named are the test part of
-// the same source where it has one. Datasets of the program count over those.
-// Blocking. Throws for whatever is wrong with options or files.
+// Opens what the job names; eval data that are not named are what the split
+// holds back, else the test part of the same source where it has one. Datasets
+// of the program count over those. Blocking. Throws for whatever is wrong with
+// options or files.
 JobData open_data(const JobConfig& config, const JobHooks& hooks = {});
 
 // Makes relative paths of data options absolute.

@@ -29,7 +29,8 @@ void check_one(std::string_view key, const std::string& name,
 [[noreturn]] void fail_no_eval(std::string_view key) {
   fail_usage(
       "[eval] {} needs data to evaluate, and the job has none\n"
-      "HINT: name them as 'eval.data', in the form of 'data'",
+      "HINT: name them as 'eval.data', in the form of 'data', or hold some "
+      "back with 'data.split: 0.1'",
       key);
 }
 

@@ -5,6 +5,7 @@
 
 #include "braid/base/error.h"
 #include "braid/base/text.h"
+#include "braid/data/split.h"
 #include "braid/graph/init.h"
 #include "braid/ops/build/named_losses.h"
 #include "braid/passes/step/schedule.h"
@@ -32,6 +33,7 @@ class Checker {
   std::vector<KeyProblem> run() {
     check_data("data", job_.data);
     if (job_.eval.data) check_data("eval.data", *job_.eval.data);
+    check_split();
     check_length();
     check_inputs();
     check_types();
@@ -74,6 +76,26 @@ class Checker {
     if (!data.source.empty()) return;
     add(key + ".source", "is missing",
         "write " + key + ": {source: glyphs}; docs/data.md has all");
+  }
+
+  void check_split() {
+    if (job_.eval.data && job_.eval.data->split) {
+      add("eval.data.split", "is for training data: it is 'data.split'");
+    }
+    if (!job_.data.split) return;
+    auto [eval, seed] = *job_.data.split;
+    std::string problem = data::split_problem({eval, seed});
+    if (!problem.empty()) {
+      add("data.split.eval", problem,
+          "write a share below 1 (0.1), or a number of samples from 2 on");
+    }
+    if (job_.eval.data) {
+      add("data.split", "does not go with eval.data: which one is evaluated?",
+          "leave one of them out");
+    }
+    if (!job_.phases.empty() || !job_.networks.empty()) {
+      add("data.split", "does not go with networks, which are not evaluated");
+    }
   }
 
   void check_length() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "braid/base/error.h"
+#include "braid/data/known_fields.h"
 #include "braid/io/checkpoint/checkpoint.h"
 #include "braid/io/file/directory_lock.h"
 #include "braid/train/job/job_file.h"
@@ -44,6 +45,8 @@ void create_folder(const fs::path& out) {
 
 fs::path config_path(const fs::path& out) { return out / "config.yaml"; }
 
+fs::path data_path(const fs::path& out) { return out / "data.json"; }
+
 fs::path metrics_path(const fs::path& out) { return out / "metrics.jsonl"; }
 
 fs::path log_path(const fs::path& out) { return out / "log.txt"; }
@@ -65,6 +68,7 @@ void clear_unsaved_run(const fs::path& out) {
   io::remove_litter(checkpoints_path(out));
   fs::remove(checkpoints_path(out), ignored);
   fs::remove(metrics_path(out), ignored);
+  fs::remove(data_path(out), ignored);
   fs::remove(config_path(out), ignored);
 }
 
@@ -84,7 +88,8 @@ void check_free(const fs::path& out) {
       out.string());
 }
 
-void create_run(const fs::path& out, const JobConfig& config) {
+void create_run(const fs::path& out, const JobConfig& config,
+                const std::vector<data::Field>& fields) {
   check_free(out);
   std::error_code ignored;
   bool is_new = !fs::exists(out, ignored);
@@ -93,7 +98,11 @@ void create_run(const fs::path& out, const JobConfig& config) {
   if (holds_run(out)) clear_unsaved_run(out);
   try {
     write_job(config_path(out), config);
+    if (data::has_known(fields)) {
+      io::write_file_atomically(data_path(out), data::known_json(fields));
+    }
   } catch (...) {
+    fs::remove(config_path(out), ignored);
     if (is_new) fs::remove(out, ignored);
     throw;
   }

@@ -1,6 +1,8 @@
 // The directory of a run:
 //
 //   OUT/config.yaml             the job with all defaults
+//       data.json               how its source reads data, where it learned it
+//                               from those of training (data/known_fields.h)
 //       metrics.jsonl           numbers, one JSON object per line
 //       log.txt                 what the run said
 //       events.out.tfevents.*   the numbers for TensorBoard
@@ -13,7 +15,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "braid/data/dataset.h"
 #include "braid/io/checkpoint/checkpoint_writer.h"
 #include "braid/io/run/event_file.h"
 #include "braid/io/run/log_file.h"
@@ -25,6 +29,7 @@ namespace braid::train {
 
 // Names within a run's directory.
 std::filesystem::path config_path(const std::filesystem::path& out);
+std::filesystem::path data_path(const std::filesystem::path& out);
 std::filesystem::path metrics_path(const std::filesystem::path& out);
 std::filesystem::path log_path(const std::filesystem::path& out);
 std::filesystem::path checkpoints_path(const std::filesystem::path& out);
@@ -43,10 +48,12 @@ void clear_unsaved_run(const std::filesystem::path& out);
 // something, or other files. Changes nothing.
 void check_free(const std::filesystem::path& out);
 
-// Creates the directory of a new run with its config; a run that saved nothing
-// is replaced, but for its log. Throws as check_free(), or when it cannot be
-// written; then nothing is left there.
-void create_run(const std::filesystem::path& out, const JobConfig& config);
+// Creates the directory of a new run with its config, and with data.json where
+// the fields of its training data have something to keep; a run that saved
+// nothing is replaced, but for its log. Throws as check_free(), or when it
+// cannot be written; then nothing is left there.
+void create_run(const std::filesystem::path& out, const JobConfig& config,
+                const std::vector<data::Field>& fields = {});
 
 // The files of a run that goes on after `step`: what came later is cut away.
 class RunFiles {
