@@ -19,10 +19,13 @@ namespace {
 using Texts = std::map<std::string, std::string>;
 
 // Each is the job's own in an array.
-constexpr std::array<std::string_view, 12> kOwnKeys = {
+constexpr std::array<std::string_view, 15> kOwnKeys = {
     "steps",
     "epochs",
     "log_every",
+    "log_norms.on",
+    "log_norms.of",
+    "log_system",
     "eval.every",
     "eval.early_stop.patience",
     "eval.early_stop.min_delta",

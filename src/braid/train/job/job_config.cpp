@@ -102,7 +102,10 @@ void describe(Section& s, EvalConfig& c) {
   s.whole("batch_size", c.batch_size, "Absent: as in training")
       .min(1)
       .max(kMostRows);
-  s.texts("metrics", c.metrics, "accuracy, top5, perplexity, outputs, ...");
+  s.texts("metrics", c.metrics,
+          "accuracy, top5, f1_macro, auc, r2, outputs, ...");
+  s.texts("tables", c.tables,
+          "classes, confusion: written as CSV and for TensorBoard");
   s.section("early_stop", c.early_stop, "End when it gets no better");
   s.whole("limit", c.limit, "Samples to look at; absent: all").min(1);
 }
@@ -112,6 +115,12 @@ void describe(Section& s, CheckpointConfig& c) {
   s.whole("keep", c.keep, "Newest that stay, besides the best").min(1);
   s.text("best", c.best,
          "Metric of the best; empty: early_stop.metric, else the first metric");
+}
+
+void describe(Section& s, NormsConfig& c) {
+  s.bare("on");
+  s.flag("on", c.on, "Of all parameters that learn");
+  s.texts("of", c.of, "Patterns that have their own; layers: each layer has");
 }
 
 void describe(Section& s, NetworkConfig& c) {
@@ -195,6 +204,8 @@ void describe_run(Section& s, JobConfig& c) {
   s.whole("threads", c.threads, "0: one per core").min(0).max(kMostThreads);
   s.section("eval", c.eval, "Evaluation");
   s.whole("log_every", c.log_every, "Steps between lines of the log").min(1);
+  s.section("log_norms", c.log_norms, "Norms of gradients and weights");
+  s.flag("log_system", c.log_system, "Samples per second, memory");
   s.section("checkpoint", c.checkpoint, "What is kept to resume from");
   s.choice("on_nan", c.on_nan, {"stop", "skip"},
            "What to do when the loss or a gradient is not finite");

@@ -92,6 +92,7 @@ struct EvalConfig {
   int64_t every = 0;                    // steps; 0: at the end of each epoch
   std::optional<int64_t> batch_size = {};  // absent: that of training
   std::vector<std::string> metrics = {};   // empty: what suits the loss
+  std::vector<std::string> tables = {};    // "classes", "confusion"
   EarlyStopConfig early_stop = {};
   std::optional<int64_t> limit = {};  // samples; absent: all
 
@@ -104,6 +105,17 @@ struct CheckpointConfig {
   std::string best = {};  // metric of the best one; empty: see best_by()
 
   bool operator==(const CheckpointConfig&) const = default;
+};
+
+// Norms of gradients and weights in the lines of metrics.
+struct NormsConfig {
+  bool on = false;
+  // Of parameters that fit these patterns; "layers": of each layer. Some: it
+  // is on.
+  std::vector<std::string> of = {};
+
+  bool is_on() const { return on || !of.empty(); }
+  bool operator==(const NormsConfig&) const = default;
 };
 
 // One of several networks. `model`, `schedule` and `init` are as those of the
@@ -174,6 +186,8 @@ struct JobConfig {
   int64_t threads = 0;  // 0: one per core
   EvalConfig eval = {};
   int64_t log_every = 10;
+  NormsConfig log_norms = {};
+  bool log_system = false;  // throughput and memory
   CheckpointConfig checkpoint = {};
   std::string on_nan = "stop";  // stop, skip; given models: keep
   std::string device = "cpu";

@@ -69,7 +69,7 @@ Watched stops_by(const JobConfig& job, const Names& metrics) {
 void check_metric_names(const Names& names, Names outputs) {
   for (const MetricKind& kind : metric_kinds()) outputs.push_back(kind.name);
   for (const std::string& name : names) {
-    if (holds(outputs, name)) continue;
+    if (holds(outputs, name) || find_metric_kind(name)) continue;
     fail_usage("[metrics] unknown metric '{}'\nHINT: did you mean '{}'?", name,
                nearest_name(name, outputs));
   }
@@ -87,6 +87,7 @@ void check_watched(const JobConfig& job, Names metrics) {
 void check_unwatched(const JobConfig& job) {
   if (job.eval.early_stop.patience > 0) fail_no_eval("eval.early_stop");
   if (!job.checkpoint.best.empty()) fail_no_eval("checkpoint.best");
+  if (!job.eval.tables.empty()) fail_no_eval("eval.tables");
 }
 
 }  // namespace braid::train

@@ -19,6 +19,7 @@
 #include "braid/train/job/model_state.h"
 #include "braid/train/job/phase_graph.h"
 #include "braid/train/run/metrics.h"
+#include "braid/train/run/norm_log.h"
 
 namespace braid::train {
 namespace {
@@ -97,6 +98,27 @@ InitFile init_file(const InitConfig& init) {
                               .rename = init.rename});
 }
 
+void add_learning(const Graph& forward, std::vector<std::string>& names) {
+  for (const Slot& slot : forward.slots()) {
+    bool learns = slot.role == Role::kParameter && slot.trainable;
+    if (learns) names.push_back(slot.name);
+  }
+}
+
+void check_norms(const NormsConfig& norms,
+                 const std::vector<std::string>& learning) {
+  for (const std::string& pattern : norms.of) {
+    bool fits = std::ranges::any_of(learning, [&](const std::string& name) {
+      return fits_pattern(name, pattern);
+    });
+    if (fits || pattern == kLayers) continue;
+    fail_usage(
+        "[job] log_norms.of: '{}' fits no parameter that learns\n"
+        "HINT: did you mean '{}'? 'layers' has a norm of each layer",
+        pattern, nearest_name(pattern, learning));
+  }
+}
+
 [[noreturn]] void fail_unknown_argument(const std::string& field,
                                         const std::string& argument,
                                         const std::vector<std::string>& known) {
@@ -131,11 +153,14 @@ JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
   add_networks();
   for (const JobNetwork& network : networks_) check_draws(network);
   int64_t rows = config.batch_size / config.accumulate;
+  std::vector<std::string> learning;
   for (size_t i = 0; i < phases_.size(); ++i) {
     Graph graph = forward(i, rows);
+    add_learning(graph, learning);
     check_arguments(data_, graph, rows, noise_names());
     add_inputs(inputs_, graph);
   }
+  check_norms(config.log_norms, learning);
   data.eval ? prepare_eval(rows) : check_unwatched(config);
 }
 
@@ -148,6 +173,7 @@ void JobModel::prepare_eval(int64_t rows) {
   if (metrics_.empty()) metrics_ = default_metrics(eval(rows));
   check_watched(config_, metrics_);
   Graph graph = eval(rows);
+  num_classes_ = train::num_classes(graph);
   check_arguments({data_.eval, nullptr, data_.inputs}, graph, rows, {});
   add_inputs(inputs_, graph);
 }
@@ -345,7 +371,7 @@ Graph JobModel::forward(size_t phase, int64_t rows) const {
 Graph JobModel::eval(int64_t rows) const {
   Graph graph = load_single(rows, Form::kEval);
   prepare(graph, networks_[0]);
-  add_metric_outputs(graph, metrics_);
+  add_metric_outputs(graph, metrics_, tables());
   passes::remove_dead_code(machine_.ops(), graph);
   return graph;
 }

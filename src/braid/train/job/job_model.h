@@ -52,6 +52,10 @@ class JobModel {
   // The eval form with what the metrics are counted from.
   Graph eval(int64_t rows) const;
   const std::vector<std::string>& metrics() const { return metrics_; }
+  // Tables of its evaluations, and how many classes its loss is over; 0: it is
+  // over none.
+  const std::vector<std::string>& tables() const { return config_.eval.tables; }
+  int64_t num_classes() const { return num_classes_; }
   // What all of these graphs read, noise among it.
   const ModelInputs& inputs() const { return inputs_; }
 
@@ -103,6 +107,7 @@ class JobModel {
   std::vector<JobNetwork> networks_;
   std::vector<JobPhase> phases_;
   std::vector<std::string> metrics_;
+  int64_t num_classes_ = 0;
   ModelInputs inputs_;
 };
 

@@ -27,7 +27,7 @@ constexpr const char* kExample =
     "  kind: adamw\n"
     "  lr: 1e-3\n"
     "  weight_decay: 0.01\n"
-    "schedule: cosine(steps=900,warmup=50)\n"
+    "schedule: cosine(warmup=5%)\n"
     "epochs: 3\n"
     "batch_size: 64\n"
     "clip: 1.0                      # or {norm: 1.0, value: 0.5}\n"
@@ -57,6 +57,13 @@ constexpr const char* kRules =
     "its results has all keys and absolute paths.\n"
     "- `model`, `loss` and `schedule` are `name(value=1)`, or a map "
     "(`{name: lenet, classes: 36}`, `{kind: cosine, steps: 900}`).\n"
+    "- A schedule without `steps` ends with the run: after `steps`, or "
+    "`epochs` times the batches of an epoch, warm-up included. Numbers of "
+    "steps "
+    "may be shares of the run, rounded to whole steps: `cosine(warmup=5%)`, "
+    "`multi_step(milestones=[50%,75%])`. A network that learns every second "
+    "step has half as many. A run that is made longer goes on, from where it "
+    "is, with the rates of a run that had the new length from the beginning.\n"
     "- `optimizer` and `schedule` take the kinds and values that `braid step "
     "--help` lists, `betas: [0.9, 0.999]` too; `init` the initialisers.\n"
     "- `optimizer: {loss_scale: 1024}` scales the loss for its gradients, and "
@@ -130,6 +137,32 @@ constexpr const char* kMetrics =
     "one number, weighed by the rows of its batch.\n\n"
     "| Metric | |\n| --- | --- |\n";
 
+constexpr const char* kExact =
+    "\nAll values are over the whole evaluation, however it is cut into "
+    "batches, and leave out targets that the loss ignores. `precision`, "
+    "`recall` and `f1` need two classes, of which class 1 counts; with more "
+    "say which mean. They and `auc` go with the losses over classes and with "
+    "`bce` and `bce_with_logits`, where every target, 0 or 1, is a decision of "
+    "its own (1 from a probability above 0.5 on). `mae`, `mse`, `rmse` and "
+    "`r2` go with `mse`, `l1`, `smooth_l1` and `huber`.\n\n"
+    "What is not defined is as scikit-learn has it: a share of nothing is 0 "
+    "(the precision of a class that was never taken), and means are over "
+    "classes that occur among targets or decisions. `auc` is NaN when a class "
+    "has no target or all of them, `r2` for a single row; then "
+    "`metrics.jsonl` has `null`. A target that never changes has an `r2` of 1 "
+    "where all predictions are right, else 0. Of equal scores the first class "
+    "is taken.\n\n"
+    "`auc` needs all scores in order, one per target and class (one per target "
+    "with two classes). Of each job it keeps 32 MiB of them in memory; what is "
+    "more goes to temporary files, 8 bytes per score. The other metrics keep "
+    "some numbers per class or column.\n\n"
+    "With `eval.tables: [classes, confusion]` each evaluation writes "
+    "`classes.csv` (targets, decisions, precision, recall and f1 of each "
+    "class) and `confusion.csv` (a row per class of targets, a column per "
+    "class that was taken; up to 1024 classes) in the run's folder, in place "
+    "of those before; TensorBoard has them as texts of every evaluation, up to "
+    "100 classes. With `ema` they are of the averaged weights.\n";
+
 constexpr const char* kRuns =
     "\n## Weights of another model\n\n"
     "`init: {file: base.safetensors}` takes a whole state dict: every "
@@ -175,6 +208,20 @@ constexpr const char* kRuns =
     "the end, has the mean loss of the steps since the row before; each step "
     "counts once, whatever the rows of its batch. The screen shows the same "
     "mean up to the present step. Steps that were skipped do not count.\n"
+    "\n## Norms, throughput and memory\n\n"
+    "With `log_norms: true` rows of the split `train` also have `grad_norm`, "
+    "of all gradients of that step together before they are clipped, and "
+    "`weight_norm`, of the same parameters after it. `log_norms: {of: [layers, "
+    "'*.bias']}` adds one for each layer and each pattern: "
+    "`grad_norm/conv1`, `grad_norm/*.bias`. With several networks the name of "
+    "the one that learned comes first: `generator/grad_norm`. The training is "
+    "the same bit for bit.\n\n"
+    "With `log_system: true` there are rows of the split `system` at the same "
+    "steps: `samples_per_s` of this job since the row before, waiting for data "
+    "included and evaluations not, `device_bytes` and `device_peak_bytes` of "
+    "the device's account, which all jobs of an array share, `process_bytes` "
+    "and `process_peak_bytes` of the whole process. They differ from run to "
+    "run, as `time_s` does. TensorBoard has all of these numbers too.\n"
     "\n## Losses that are not finite\n\n"
     "With `on_nan: stop` the run fails at the first one. With `on_nan: skip` "
     "such a step changes nothing, and a line of the log says how many there "
@@ -185,6 +232,7 @@ constexpr const char* kRuns =
     "A checkpoint knows the job that it is of. `braid resume` refuses a "
     "`config.yaml` that differs from it, with all keys and both values, but "
     "for these, which count from then on: `steps`, `epochs`, `log_every`, "
+    "`log_norms`, `log_system`, "
     "`threads`, `device`, `memory_limit`, `checkpoint.every`, "
     "`checkpoint.keep`, `eval.every`, `eval.batch_size`, "
     "`eval.early_stop.patience`, `eval.early_stop.min_delta`, `on_change` of "
@@ -227,7 +275,7 @@ std::string job_page() {
   return fmt::format("{}{}{}{}{}{}{}{}{}{}", kIntro, kExample, kRules,
                      kNetworks, kMembersText, kMembersExample, kTable,
                      config::markdown_table(rows()), losses_table(),
-                     metrics_table() + kRuns);
+                     metrics_table() + kExact + kRuns);
 }
 
 std::string job_help() { return config::help_text(rows()); }

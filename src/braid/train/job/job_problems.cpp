@@ -37,6 +37,7 @@ class Checker {
     check_length();
     check_inputs();
     check_types();
+    check_tables();
     if (job_.networks.empty() && job_.phases.empty()) {
       check_model();
     } else {
@@ -122,6 +123,19 @@ class Checker {
   void check_types() {
     if (job_.precision == "bf16" && job_.dtype == "f64") {
       add("precision", "is bf16, which goes with dtype f32 only");
+    }
+  }
+
+  void check_tables() {
+    const Names known{"classes", "confusion"};
+    for (const std::string& name : job_.eval.tables) {
+      if (std::ranges::count(known, name) > 0) continue;
+      add("eval.tables",
+          fmt::format("has '{}', which is no table", config::shown_text(name)),
+          "there are classes and confusion");
+    }
+    if (std::ranges::count(job_.log_norms.of, "") > 0) {
+      add("log_norms.of", "has an empty pattern");
     }
   }
 

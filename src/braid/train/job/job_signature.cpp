@@ -59,6 +59,8 @@ JobConfig plain_job(JobConfig job) {
   job.clip = {};
   job.ema = {};
   job.log_every = 1;
+  job.log_norms = {};
+  job.log_system = false;
   job.eval.every = 0;
   job.eval.early_stop = {.metric = job.eval.early_stop.metric};
   job.checkpoint = {.best = job.checkpoint.best};

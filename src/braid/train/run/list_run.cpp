@@ -6,6 +6,7 @@
 #include "braid/train/array/grouping.h"
 #include "braid/train/job/job_changes.h"
 #include "braid/train/job/job_file.h"
+#include "braid/train/job/job_names.h"
 #include "braid/train/job/job_signature.h"
 #include "braid/train/run/changed_job.h"
 
@@ -22,6 +23,9 @@ ListRun::ListRun(const runtime::Machine& machine, std::filesystem::path out,
   io::remove_temporary_files(out_);
   read_own_configs();
   if (!options_.overrides.empty()) change_jobs();
+  std::vector<JobConfig> configs;
+  for (const NamedJob& job : folder_.jobs) configs.push_back(job.config);
+  hparams_ = differing_values(configs);
   for (const NamedJob& job : folder_.jobs) {
     jobs_.push_back(std::make_unique<Job>(
         machine, job.config,
@@ -91,8 +95,11 @@ Ending ListRun::run_array(size_t number) {
   std::vector<RunMember> members;
   for (size_t i : numbers) {
     const std::string& name = folder_.jobs[i].name;
-    members.push_back(
-        {.name = name, .job = jobs_[i].get(), .out = out_ / name, .number = i});
+    members.push_back({.name = name,
+                       .job = jobs_[i].get(),
+                       .out = out_ / name,
+                       .number = i,
+                       .hparams = hparams_[i]});
   }
   auto preparing = options_.preparing ? options_.preparing() : nullptr;
   Run run(members, {.out = array_path(out_, number),

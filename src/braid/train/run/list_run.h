@@ -54,6 +54,7 @@ class ListRun {
   DatasetCache datasets_;
   ModelFiles models_;
   std::vector<std::unique_ptr<Job>> jobs_;
+  std::vector<io::Hparams> hparams_;  // by job
   ArrayReport report_;
   std::vector<std::string> failures_;
 };

@@ -7,6 +7,8 @@
 #include "braid/io/checkpoint/checkpoint.h"
 #include "braid/io/file/directory_lock.h"
 #include "braid/train/job/job_file.h"
+#include "braid/train/run/class_tables.h"
+#include "braid/train/run/metric_outputs.h"
 
 namespace braid::train {
 namespace {
@@ -51,6 +53,10 @@ fs::path metrics_path(const fs::path& out) { return out / "metrics.jsonl"; }
 
 fs::path log_path(const fs::path& out) { return out / "log.txt"; }
 
+fs::path classes_path(const fs::path& out) { return out / "classes.csv"; }
+
+fs::path confusion_path(const fs::path& out) { return out / "confusion.csv"; }
+
 fs::path checkpoints_path(const fs::path& out) { return out / "checkpoints"; }
 
 bool holds_run(const fs::path& out) {
@@ -67,8 +73,10 @@ void clear_unsaved_run(const fs::path& out) {
   std::error_code ignored;  // what stays is written anew, or is in nobody's way
   io::remove_litter(checkpoints_path(out));
   fs::remove(checkpoints_path(out), ignored);
-  fs::remove(metrics_path(out), ignored);
-  fs::remove(data_path(out), ignored);
+  for (const fs::path& path : {metrics_path(out), data_path(out),
+                               classes_path(out), confusion_path(out)}) {
+    fs::remove(path, ignored);
+  }
   fs::remove(config_path(out), ignored);
 }
 
@@ -110,7 +118,8 @@ void create_run(const fs::path& out, const JobConfig& config,
 
 RunFiles::RunFiles(const fs::path& out, const CheckpointConfig& config,
                    int64_t step, io::Trace* trace)
-    : log_(log_path(cut(out, step))),
+    : out_(out),
+      log_(log_path(cut(out, step))),
       metrics_(metrics_path(out)),
       events_(out, step + 1),
       checkpoints_(checkpoints_path(out), config.keep, trace) {}
@@ -122,6 +131,21 @@ void RunFiles::add(const io::MetricsRow& row) {
     tagged.emplace_back(row.split + "/" + name, value);
   }
   events_.add(row.step, tagged);
+}
+
+void RunFiles::add_tables(int64_t step, const std::vector<std::string>& tables,
+                          const ClassCounts& counts) {
+  bool is_shown = counts.num_classes() <= kMostShownClasses;
+  for (const std::string& table : tables) {
+    bool is_matrix = table == kConfusionTable;
+    io::write_file_atomically(
+        is_matrix ? confusion_path(out_) : classes_path(out_),
+        is_matrix ? confusion_csv(counts) : classes_csv(counts, step));
+    if (!is_shown) continue;
+    events_.add_text(
+        step, fmt::format("eval/{}/text_summary", table),
+        is_matrix ? confusion_markdown(counts) : classes_markdown(counts));
+  }
 }
 
 void RunFiles::sync() {

@@ -4,6 +4,8 @@
 //       data.json               how its source reads data, where it learned it
 //                               from those of training (data/known_fields.h)
 //       metrics.jsonl           numbers, one JSON object per line
+//       classes.csv             of the last evaluation, with eval.tables
+//       confusion.csv
 //       log.txt                 what the run said
 //       events.out.tfevents.*   the numbers for TensorBoard
 //       checkpoints/step-N/     model.safetensors, state.safetensors, meta.json
@@ -24,6 +26,7 @@
 #include "braid/io/run/metrics.h"
 #include "braid/io/run/trace.h"
 #include "braid/train/job/job_config.h"
+#include "braid/train/run/class_counts.h"
 
 namespace braid::train {
 
@@ -32,6 +35,8 @@ std::filesystem::path config_path(const std::filesystem::path& out);
 std::filesystem::path data_path(const std::filesystem::path& out);
 std::filesystem::path metrics_path(const std::filesystem::path& out);
 std::filesystem::path log_path(const std::filesystem::path& out);
+std::filesystem::path classes_path(const std::filesystem::path& out);
+std::filesystem::path confusion_path(const std::filesystem::path& out);
 std::filesystem::path checkpoints_path(const std::filesystem::path& out);
 
 // Whether there is a run in the directory.
@@ -63,6 +68,16 @@ class RunFiles {
 
   // A line of metrics and the same numbers for TensorBoard.
   void add(const io::MetricsRow& row);
+  // Tables of an evaluation, which take the place of those before.
+  void add_tables(int64_t step, const std::vector<std::string>& tables,
+                  const ClassCounts& counts);
+  // For comparisons of runs in TensorBoard.
+  void add_hparams(int64_t step, const io::Hparams& values) {
+    events_.add_hparams(step, values);
+  }
+  void add_end(int64_t step, bool succeeded) {
+    events_.add_end(step, succeeded);
+  }
   void log(std::string_view text) { log_.add(text); }
   io::CheckpointWriter& checkpoints() { return checkpoints_; }
 
@@ -70,6 +85,7 @@ class RunFiles {
   void sync();
 
  private:
+  std::filesystem::path out_;
   io::LogFile log_;
   io::MetricsFile metrics_;
   io::EventFile events_;
