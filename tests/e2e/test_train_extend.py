@@ -57,6 +57,55 @@ def test_other_jobs_are_refused_with_every_key(folder):
     assert snapshot(folder / "run") == before
 
 
+ADAM = {"optimizer": {"kind": "adamw", "lr": 0.01}, "epochs": 1, "log_every": 1}
+
+
+def test_a_run_begins_with_the_weights_of_another(folder):
+    first = train(folder, "first")
+    second = train(folder, "second", "init.run=first", "optimizer.lr=0.02", "data.shuffle=false")
+    (folder / "by-file.safetensors").write_bytes(
+        (first.checkpoint() / "model.safetensors").read_bytes())
+    same = train(folder, "same", "init.file=by-file.safetensors", "optimizer.lr=0.02",
+                 "data.shuffle=false")  # fmt: skip
+    assert bits(second)[0] == bits(same)[0]
+    pinned = train(folder, "pinned", "init.run=first", "init.step=7", "steps=1")
+    assert pinned.losses != second.losses[:1]
+    done = run_braid("train", "job.yaml", "--out", "x", "init.run=first", "init.step=8",
+                     cwd=folder, code=1)  # fmt: skip
+    check_message(done.stderr, ["no whole checkpoint of step 8", "newest is of step 14"])
+    done = run_braid("train", "job.yaml", "--out", "x", "init.run=nowhere", cwd=folder, code=1)
+    check_message(done.stderr, ["nowhere", "HINT"])
+    done = run_braid("train", "job.yaml", "--out", "x", "init.best=true", cwd=folder, code=2)
+    check_message(done.stderr, ["init.run"])
+    done = run_braid("train", "job.yaml", "--out", "x", "init.run=first", "init.best=true",
+                     cwd=folder, code=1)  # fmt: skip
+    check_message(done.stderr, ["never evaluated"])
+    assert not (folder / "x").exists()
+
+
+def test_with_what_the_optimizer_remembered_it_goes_on_as_one_run(folder):
+    """Without shuffling, two runs of an epoch each are one of two."""
+    write_job(folder / "job.yaml", ADAM)
+    whole = train(folder, "whole", "epochs=2", "data.shuffle=false")
+    train(folder, "first", "data.shuffle=false")
+    second = train(folder, "second", "data.shuffle=false", "init.run=first", "init.optimizer=true")
+    assert second.losses == whole.losses[7:]
+    assert second.state().keys() == whole.state().keys()
+    for name, tensor in whole.state().items():
+        assert second.state()[name].equal(tensor)
+    cold = train(folder, "cold", "data.shuffle=false", "init.run=first")
+    assert cold.losses[1:] != whole.losses[8:]
+    done = run_braid("train", "job.yaml", "--out", "x", "init.run=first", "init.optimizer=true",
+                     "optimizer={kind: rmsprop}", cwd=folder, code=1)  # fmt: skip
+    check_message(done.stderr, ["no state of this optimizer", "HINT"])
+    # Members of an array take theirs.
+    run_braid("train", "job.yaml", "--out", "list", "data.shuffle=false", "init.run=first",
+              "init.optimizer=true", "members=[{optimizer.lr: 0.01}, {optimizer.lr: 0.02}]", "-q",
+              cwd=folder)  # fmt: skip
+    got = JobRun(folder / "list" / "lr=0.01").losses
+    assert max(abs(a - b) for a, b in zip(got, second.losses, strict=True)) < 1e-5
+
+
 def test_jobs_of_a_list_go_on_together(tmp_path):
     members = {"a": {"seed": 1}, "b": {"seed": 2, "optimizer.lr": 0.01}}
     (tmp_path / "long").mkdir()

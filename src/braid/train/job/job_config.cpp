@@ -69,6 +69,12 @@ void describe(Section& s, ClipConfig& c) {
 void describe(Section& s, InitConfig& c) {
   s.bare("file");
   s.path("file", c.file, "safetensors with parameters to begin with");
+  s.path("run", c.run, "Folder of a run whose weights to begin with");
+  s.whole("step", c.step, "Of that run: which checkpoint; absent: the newest")
+      .min(0);
+  s.flag("best", c.best, "Of that run: the checkpoint of the best evaluation");
+  s.flag("optimizer", c.optimizer,
+         "Of that run: momenta, averages and the number of updates too");
   s.choice("from", c.from, {"auto", "file", "seed"},
            "Of a .pt2 file: its weights, or weights drawn as its module draws "
            "them; auto: those of the file for seed 0, else drawn");

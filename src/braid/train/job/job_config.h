@@ -65,6 +65,12 @@ struct ClipConfig {
 // What parameters begin with. The file comes last.
 struct InitConfig {
   std::filesystem::path file = {};  // safetensors; empty: none
+  // Another run's folder in place of the file: its weights of that step, of the
+  // best evaluation, or the newest; with what its optimizer remembered.
+  std::filesystem::path run = {};
+  std::optional<int64_t> step = {};
+  bool best = false;
+  bool optimizer = false;
   // Where parameters of an exported model come from that the file tells how to
   // draw: file, seed; auto: the file for seed 0, else the seed.
   std::string from = "auto";

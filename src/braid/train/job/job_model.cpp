@@ -13,6 +13,7 @@
 #include "braid/passes/rewrite/trainable.h"
 #include "braid/passes/step/label_smoothing.h"
 #include "braid/train/job/init_file.h"
+#include "braid/train/job/init_run.h"
 #include "braid/train/job/job_loss.h"
 #include "braid/train/job/job_metrics.h"
 #include "braid/train/job/job_optimizer.h"
@@ -91,11 +92,17 @@ void check_draws(const JobNetwork& network) {
       network.config.model);
 }
 
-InitFile init_file(const InitConfig& init) {
-  return InitFile(init.file, {.missing = init.missing,
-                              .reshaped = init.reshaped,
-                              .extra = init.extra,
-                              .rename = init.rename});
+bool begins_with_file(const JobNetwork& network) {
+  const InitConfig& init = network.config.init;
+  return !init.file.empty() || !init.run.empty();
+}
+
+InitFile init_file(const JobNetwork& network) {
+  const InitConfig& init = network.config.init;
+  return InitFile(init_path(network), {.missing = init.missing,
+                                       .reshaped = init.reshaped,
+                                       .extra = init.extra,
+                                       .rename = init.rename});
 }
 
 void add_learning(const Graph& forward, std::vector<std::string>& names) {
@@ -386,7 +393,7 @@ std::string JobModel::shared_words() const {
   for (const JobNetwork& network : networks_) {
     const InitConfig& init = network.config.init;
     bool is_expected = config_.seed != 0 && init.from != "file" &&
-                       init.file.empty() && init.rules.empty();
+                       !begins_with_file(network) && init.rules.empty();
     if (!is_expected || !network.contents) continue;
     std::string words = network.contents->shared_words();
     if (!words.empty()) return words;
@@ -403,8 +410,8 @@ std::vector<JobModel::InitNote> JobModel::init_notes(
     const std::vector<Slot>& slots, int64_t lane) const {
   std::vector<InitNote> notes;
   for (const JobNetwork& network : networks_) {
-    if (network.config.init.file.empty()) continue;
-    InitFile file = init_file(network.config.init);
+    if (!begins_with_file(network)) continue;
+    InitFile file = init_file(network);
     InitFit fit = file.check(slots, network.prefix(), lane);
     std::string of = network.name.empty() ? "" : network.name + ": ";
     notes.push_back({of + fit.summary(file.name()), fit.details()});
@@ -419,10 +426,11 @@ void JobModel::load_files(runtime::State& state, int64_t lane) const {
       how.initialised.push_back(rule.name);
     }
     if (network.contents) network.contents->apply(state, lane, how);
-    if (network.config.init.file.empty()) continue;
-    InitFile file = init_file(network.config.init);
+    if (!begins_with_file(network)) continue;
+    InitFile file = init_file(network);
     file.check(state.slots(), network.prefix(), lane);
     file.apply(state, lane, network.prefix());
+    take_optimizer_state(network, state, lane);
   }
   if (!given_) return;
   for (const auto& [name, value] : given_->values) {

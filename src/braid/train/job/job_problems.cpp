@@ -186,11 +186,20 @@ class Checker {
         add(key, "has an empty pattern");
       }
     }
+    if (!init.file.empty() && !init.run.empty()) {
+      add(key, "has a file and a run, and can begin with one of them");
+    }
+    if (init.step && init.best) {
+      add(key, "has a step and best, which are two checkpoints");
+    }
+    if (init.run.empty() && (init.step || init.best || init.optimizer)) {
+      add(key, "step, best and optimizer are of a run", "name it: init.run");
+    }
     bool allows = !init.missing.empty() || !init.reshaped.empty() ||
                   !init.extra.empty() || !init.rename.empty();
-    if (!allows || !init.file.empty()) return;
+    if (!allows || !init.file.empty() || !init.run.empty()) return;
     add(key, "missing, reshaped, extra and rename say how a file may differ",
-        "name it: init.file");
+        "name it: init.file or init.run");
   }
 
   // Keys of a job with one model mean nothing here.
