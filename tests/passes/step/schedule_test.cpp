@@ -205,8 +205,8 @@ TEST(Schedule, SharesHaveRanges) {
             "[schedule] cosine: 'warmup' must be from 0% to 100% of the run, "
             "got 101%");
   EXPECT_EQ(problem_of("cosine(steps=0%)"),
-            "[schedule] cosine: 'steps' must be above 0% to 100% of the run, "
-            "got 0%");
+            "[schedule] cosine: 'steps' must be above 0% and up to 100% of the "
+            "run, got 0%");
   EXPECT_EQ(problem_of("cosine(min_lr=5%)"),
             "[schedule] cosine: 'min_lr' is a number, not a share of the run");
   EXPECT_EQ(problem_of("cosine(warmup=[5%,6%])"),

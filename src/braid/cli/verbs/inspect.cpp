@@ -68,8 +68,7 @@ std::string passes_in_words() {
 
 void declare(CLI::App& app, InspectOptions& o) {
   AddOption add(app);
-  add("MODEL", o.words, " ",
-      "As 'mlp(hidden=64)', a .pt2, graph or job file; a run");
+  add("MODEL", o.words, " ", "As 'mlp(hidden=64)', a .pt2, graph or job file");
   add.whole("--copies", o.copies, "B", "As an array of B members");
   add("--dump-after", o.dump_after, "PASS", "Print what a pass leaves");
   add("--optimizer", o.optimizer, "NAME", "Of the printed graph (adamw)");
@@ -82,7 +81,7 @@ void declare(CLI::App& app, InspectOptions& o) {
   app.add_flag("-v,--verbose", o.verbose,
                "Of a job: a hash of what each pass leaves");
   add("--stats", o.stats, "PATTERN",
-      "Of a run's folder: its weights and their gradients");
+      "Of a run, as MODEL: weights and gradients");
   app.add_flag("--json", o.json, "What --stats tells as JSON");
   app.footer(fmt::format("{}\n{}\nPasses:\n{}", models_in_words(),
                          optimizers_in_words(), passes_in_words()));

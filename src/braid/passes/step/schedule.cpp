@@ -62,8 +62,9 @@ void check_percents(const Schedule& s, const ScheduleValue& value,
   for (double percent : percents) {
     bool is_share = percent >= 0 && percent <= 100;
     if (is_share && (percent > 0 || !value.above_low)) continue;
-    fail_usage("[schedule] {}: '{}' must be {} 0% to 100% of the run, got {}%",
-               s.kind, value.name, value.above_low ? "above" : "from", percent);
+    fail_usage("[schedule] {}: '{}' must be {} 100% of the run, got {}%",
+               s.kind, value.name,
+               value.above_low ? "above 0% and up to" : "from 0% to", percent);
   }
 }
 
