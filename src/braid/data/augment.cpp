@@ -5,6 +5,7 @@
 
 #include "braid/base/error.h"
 #include "braid/data/sample_random.h"
+#include "braid/data/wrapper.h"
 
 namespace braid::data {
 namespace {
@@ -75,11 +76,10 @@ void normalise(const Changes& changes, const Size& size, float* pixels) {
   }
 }
 
-class Augmented : public Dataset {
+class Augmented : public Wrapper {
  public:
-  Augmented(DatasetPtr images, size_t field, Changes changes)
-      : Dataset(images->name(), images->fields(), images->size()),
-        images_(std::move(images)),
+  Augmented(const DatasetPtr& images, size_t field, Changes changes)
+      : Wrapper(images, images->fields(), images->size()),
         field_(field),
         changes_(std::move(changes)) {
     const Shape& shape = fields()[field_].shape;
@@ -88,7 +88,7 @@ class Augmented : public Dataset {
 
   void read(int64_t index, const Draw& draw,
             std::span<std::byte* const> out) const override {
-    images_->read(index, draw, out);
+    inner().read(index, draw, out);
     auto* pixels = reinterpret_cast<float*>(out[field_]);
     if (changes_.padding > 0 || changes_.flip) {
       SampleRandom random(draw.seed, "augment", index, draw.epoch);
@@ -98,14 +98,8 @@ class Augmented : public Dataset {
     }
     normalise(changes_, size_, pixels);
   }
-  std::string place(size_t field, int64_t index) const override {
-    return images_->place(field, index);
-  }
-
-  void check() const override { images_->check(); }
 
  private:
-  DatasetPtr images_;
   size_t field_;
   Changes changes_;
   Size size_ = {};
@@ -172,8 +166,7 @@ DatasetPtr augment(DatasetPtr images, const Texts& texts) {
   }
   size_t field = find_images(*images, options);
   set_normalisation(options, images->fields()[field].shape[0], changes);
-  return std::make_shared<Augmented>(std::move(images), field,
-                                     std::move(changes));
+  return std::make_shared<Augmented>(images, field, std::move(changes));
 }
 
 }  // namespace braid::data

@@ -76,6 +76,8 @@ constexpr const char* kOwnData =
     "data: {source: csv, file: houses.csv, label: price, target: number}\n"
     "epochs: 20\n"
     "```\n\n"
+    "Data larger than memory, of a library or of a program of your own: "
+    "[streams.md](streams.md).\n\n"
     "Sources that have no test part of their own are evaluated on what "
     "`eval: {data: ...}` names, in the same form as `data`, or on what `split` "
     "holds back.\n\n"
@@ -164,6 +166,10 @@ constexpr PublicSet kPublicSets[] = {
      "`tokens` with `vocab: 50257`; llm.c's with `skip: 1024`"},
     {"Iris, wine, other tables", "the `.csv` file as it is",
      "`csv`; wine quality with `separator: semicolon`"},
+    {"Anything larger than memory",
+     "shards: many files as `safetensors.numpy.save_file` writes them, or "
+     "`x-0000.npy`, `y-0000.npy`, ...",
+     "`shards`"},
     {"Anything in Python",
      "`numpy.save` of one array per field, `numpy.savez` or "
      "`safetensors.numpy.save_file` of all",

@@ -11,6 +11,7 @@ Source cifar10_source();
 Source cifar100_source();
 Source npy_source();
 Source safetensors_source();
+Source shards_source();
 Source csv_source();
 Source images_source();
 Source clouds_source();

@@ -1,0 +1,108 @@
+"""Shards, libraries and programs as sources: trainings on them equal those on the same
+numbers from .npy files bit for bit, also when resumed; what goes wrong is said clearly."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from braid_run import braid_bin, run_braid
+from job_run import JobRun, bits
+from safetensors.numpy import save_file
+
+ROOT = Path(__file__).resolve().parents[2]
+FEED = ROOT / "scripts" / "feed_dataset.py"
+ROWS = 37  # which no batch divides
+
+
+@pytest.fixture(name="folder")
+def make_folder(tmp_path):
+    draw = np.random.default_rng(3)
+    np.save(tmp_path / "x.npy", draw.normal(size=(ROWS, 5)).astype(np.float32))
+    np.save(tmp_path / "y.npy", draw.integers(3, size=ROWS).astype(np.int32))
+    return tmp_path
+
+
+NPY = {"source": "npy", "files": ["x=x.npy", "y=y.npy"], "classes": 3}
+
+
+def train(folder, name, data, *words, code=0, **keys):
+    """Trains and gives the run, or what was said when it failed."""
+    job = {
+        "model": "mlp(hidden=4,classes=3)", "data": data, "steps": 11, "batch_size": 8,
+        "threads": 1, "seed": 5, "optimizer": {"kind": "adamw", "lr": 0.01},
+        "checkpoint": {"every": 4, "keep": 9},
+    } | keys  # fmt: skip
+    path = folder / f"{name}.yaml"
+    path.write_text(json.dumps(job))
+    done = run_braid("train", path, "--out", folder / name, "-q", *words, code=code)
+    return JobRun(folder / name) if code == 0 else done.stderr
+
+
+def write_shards(folder):
+    """Of safetensors and of .npy files, in parts of unequal length."""
+    x, y = np.load(folder / "x.npy"), np.load(folder / "y.npy")
+    for kind in ("tensors", "arrays"):
+        (folder / kind).mkdir()
+    for i, (first, last) in enumerate([(0, 20), (20, 21), (21, ROWS)]):
+        part = {"x": x[first:last].copy(), "y": y[first:last].copy()}
+        save_file(part, folder / "tensors" / f"{i}.safetensors")
+        for name, array in part.items():
+            np.save(folder / "arrays" / f"{name}-{i}.npy", array)
+
+
+@pytest.mark.parametrize("mixing", [{}, {"shuffle_block": 4, "shuffle_window": 3}])
+def test_shards_train_as_one_file_does(folder, mixing):
+    write_shards(folder)
+    whole = bits(train(folder, "whole", NPY | mixing))
+    for kind in ("tensors", "arrays"):
+        shards = {"source": "shards", "folder": kind, "classes": 3} | mixing
+        assert bits(train(folder, f"{kind}-run", shards)) == whole
+    if mixing:
+        assert bits(train(folder, "plain", NPY)) != whole
+
+
+def stopped_and_resumed(folder, name, data, **keys):
+    """The same, going on from step 4."""
+    done = train(folder, name, data, **keys).folder
+    for path in (done / "checkpoints").iterdir():
+        if int(path.name.removeprefix("step-")) > 4:
+            shutil.rmtree(path)
+    run_braid("resume", done, "-q")
+    return JobRun(done)
+
+
+def test_shards_of_blocks_resume_exactly(folder):
+    write_shards(folder)
+    data = {
+        "source": "shards", "folder": "tensors", "classes": 3,
+        "shuffle_block": 3, "shuffle_window": 2,
+    }  # fmt: skip
+    whole = train(folder, "whole", data)
+    again = stopped_and_resumed(folder, "again", data)
+    assert bits(again)[0] == bits(whole)[0]
+
+
+def test_blocks_need_what_they_count(folder):
+    said = train(folder, "a", NPY | {"shuffle_window": 3}, code=2)
+    assert "shuffle_window" in said and "shuffle_block: 1024" in said
+    said = train(folder, "b", NPY | {"shuffle_block": 3, "shuffle": False}, code=2)
+    assert "shuffle is false" in said
+
+
+def test_shards_that_differ_are_refused(folder):
+    write_shards(folder)
+    save_file(
+        {"x": np.zeros((2, 4), np.float32), "y": np.zeros(2, np.int32)},
+        folder / "tensors" / "9.safetensors",
+    )
+    said = train(folder, "a", {"source": "shards", "folder": "tensors"}, code=1)
+    assert "expected x f32 [5] as" in said and "9.safetensors" in said
