@@ -106,3 +106,93 @@ def test_shards_that_differ_are_refused(folder):
     )
     said = train(folder, "a", {"source": "shards", "folder": "tensors"}, code=1)
     assert "expected x f32 [5] as" in said and "9.safetensors" in said
+
+
+# A library.
+
+PLAIN_C = r"""
+#include <string.h>
+#include "braid/data/source_abi.h"
+#ifndef ABI
+#define ABI BRAID_SOURCE_ABI
+#endif
+static const int64_t shape[] = {5};
+static BraidField fields[] = {{"x", "f32", shape, 1, 0}, {"y", DTYPE, 0, 0, 3}};
+static int read_sample(void* state, int64_t index, const BraidDraw* draw,
+                       void* const* out, char* error, size_t bytes) {
+  if (index == FAILS) { strncpy(error, "the cat ate it", bytes); return 7; }
+  for (int i = 0; i < 5; ++i) ((float*)out[0])[i] = (float)((index * 7 + i) % 11);
+  *(int64_t*)out[1] = index % LABELS;
+  return 0;
+}
+uint32_t braid_source_abi(void) { return ABI; }
+int NAME(const BraidOption* options, size_t count, BraidSource* source,
+         char* error, size_t bytes) {
+  source->size = 37; source->fields = fields; source->num_fields = 2;
+  source->read = read_sample;
+  return 0;
+}
+"""
+
+
+def compile_c(folder, **values):
+    """A library in C; a compiler of C++ is not needed for one."""
+    words = {"FAILS": -1, "LABELS": 3, "DTYPE": '"i64"', "NAME": "braid_open_source"} | values
+    (folder / "own.c").write_text(PLAIN_C)
+    defines = [f"-D{name}={value}" for name, value in words.items()]
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-Wall", "-Werror", f"-I{ROOT / 'src'}", *defines]
+        + [folder / "own.c", "-o", folder / "libown.so"],
+        check=True,
+    )
+    return {"source": "library", "library": "./libown.so"}
+
+
+def test_a_library_trains_as_the_same_numbers_do(folder):
+    index = np.arange(ROWS)
+    x = ((index[:, None] * 7 + np.arange(5)) % 11).astype(np.float32)
+    np.save(folder / "x.npy", x)
+    np.save(folder / "y.npy", index % 3)
+    whole = bits(train(folder, "whole", NPY))
+    assert bits(train(folder, "own", compile_c(folder))) == whole
+
+
+WRONG_LIBRARIES = [
+    ({"ABI": 99}, "expected version 1 of braid/data/source_abi.h, got 99"),
+    ({"NAME": "other"}, "expected a function braid_open_source"),
+    ({"DTYPE": '"f16"'}, "expected f32, f64, i64 or bool as type of 'y', got 'f16'"),
+    ({"DTYPE": '"f32"'}, "'y' is f32 and cannot have 3 classes"),
+    ({"FAILS": 12}, "sample 12: the cat ate it"),
+    ({"LABELS": 4}, "expected a class from 0 to 2, got 3 (y, row 3 of"),
+]
+
+
+@pytest.mark.parametrize("values, text", WRONG_LIBRARIES)
+def test_a_wrong_library_says_what_is_wrong(folder, values, text):
+    said = train(folder, "own", compile_c(folder, **values), code=1)
+    assert text in said and "libown.so" in said
+
+
+def test_a_library_must_be_one(folder):
+    data = {"source": "library", "library": "./libnone.so"}
+    assert "libnone.so" in train(folder, "a", data, code=1)
+    (folder / "libnone.so").write_text("no library")
+    assert "libnone.so" in train(folder, "b", data, code=1)
+    assert "'library'" in train(folder, "c", {"source": "library"}, code=2)
+
+
+SPIRAL = Path(braid_bin()).parent / "examples" / "libown_source.so"
+
+
+def test_the_example_takes_its_own_options(folder):
+    data = {"source": "library", "library": str(SPIRAL), "arms": 3, "count": 50}
+    words = {"model": "mlp(hidden=8)"}
+    first = bits(train(folder, "a", data, **words))
+    assert bits(train(folder, "b", data | {"noise": 0.5}, **words)) != first
+    for option, text in [
+        ({"arm": 3}, "unknown option 'arm'; there are: arms, count, noise, seed"),
+        ({"arms": "few"}, "expected a whole number for 'arms', got 'few'"),
+        ({"arms": 0}, "expected 1 arm or more"),
+    ]:
+        said = train(folder, "c", {k: v for k, v in data.items() if k != "arms"} | option, code=1)
+        assert text in said and "libown_source.so" in said

@@ -20,5 +20,6 @@ Source tokens_source();
 Source glyphs_source();
 Source solids_source();
 Source arithmetic_source();
+Source library_source();
 
 }  // namespace braid::data
