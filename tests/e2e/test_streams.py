@@ -196,3 +196,225 @@ def test_the_example_takes_its_own_options(folder):
     ]:
         said = train(folder, "c", {k: v for k, v in data.items() if k != "arms"} | option, code=1)
         assert text in said and "libown_source.so" in said
+
+
+# A program.
+
+DATASETS = """
+import random
+import time
+
+import numpy as np
+
+
+class Plain:
+    def __init__(self, fail=-1, shape=-1):
+        self.x, self.y = np.load("x.npy"), np.load("y.npy")
+        self.fail, self.shape = fail, shape
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, index):
+        print("this is no frame")
+        if index == self.fail:
+            raise KeyError("lost")
+        return self.x[index][:3] if index == self.shape else self.x[index], self.y[index]
+
+
+class Noisy(Plain):
+    def __getitem__(self, index):
+        x, y = super().__getitem__(index)
+        return {"y": y, "x": np.float32(x + np.random.rand(5) + random.random())}
+
+
+def none():
+    return []
+"""
+
+TORCH = """
+import torch
+from sets import Plain
+
+
+class Train(Plain, torch.utils.data.Dataset):
+    def __getitem__(self, index):
+        x, y = super().__getitem__(index)
+        return torch.from_numpy(x), torch.tensor(y)
+
+
+class Noisy(Train):
+    def __getitem__(self, index):
+        x, y = super().__getitem__(index)
+        return x.double() + torch.rand(5), y
+"""
+
+
+def feed(folder, *words):
+    (folder / "sets.py").write_text(DATASETS)
+    (folder / "torch_sets.py").write_text(TORCH)
+    command = [sys.executable, str(FEED), *map(str, words)]
+    return {"source": "command", "command": command, "classes": 3}
+
+
+def children_of(folder):
+    """Programs that run in that folder."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            try:
+                if (process / "cwd").resolve() == folder.resolve():
+                    found.append((process / "cmdline").read_text())
+            except OSError:
+                pass
+    return found
+
+
+def test_a_dataset_of_pytorch_trains_as_its_arrays_do(folder):
+    whole = bits(train(folder, "whole", NPY))
+    assert bits(train(folder, "fed", feed(folder, "sets.Plain"))) == whole
+    fed = train(folder, "torch", feed(folder, "torch_sets:Train", "--workers", 2))
+    assert bits(fed) == whole
+    assert children_of(folder) == []
+
+
+def test_random_changes_of_a_dataset_resume_exactly(folder):
+    data = feed(folder, "sets.Noisy")
+    whole = train(folder, "whole", data)
+    assert bits(stopped_and_resumed(folder, "again", data))[0] == bits(whole)[0]
+    parallel = train(folder, "two", feed(folder, "sets.Noisy", "--workers", 2))
+    assert bits(parallel) == bits(whole)
+
+
+def test_an_array_on_one_program_equals_runs_alone(folder):
+    data = feed(folder, "sets.Noisy")
+    seeds = (1, 2, 3)
+    members = {"members": [{"seed": seed} for seed in seeds]}
+    path = folder / "all.yaml"
+    alone = [bits(train(folder, f"one-{seed}", data, seed=seed)) for seed in seeds]
+    job = json.loads((folder / "one-1.yaml").read_text())
+    del job["seed"]
+    path.write_text(json.dumps(job | members))
+    run_braid("train", path, "--out", folder / "all", "-q")
+    runs = sorted(p.parent for p in (folder / "all").rglob("metrics.jsonl"))
+    assert [bits(JobRun(run))[0] for run in runs] == [files for files, _ in alone]
+
+
+WRONG_DATASETS = [
+    (("sets.Plain", "--set", "fail=12"), "sample 12: KeyError: 'lost'"),
+    (("sets.Plain", "--set", "shape=12"), "sample 12: 'x' is float32 [3]"),
+    (("sets.Missing",), "the module 'sets' has no 'Missing'"),
+    (("nowhere.Missing",), "No module named 'nowhere'"),
+    (("sets.none",), "has no samples"),
+    (("sets.Plain", "--fields", "x"), "has 2 parts, and --fields has 1 names"),
+]
+
+
+@pytest.mark.parametrize("words, text", WRONG_DATASETS)
+def test_what_is_wrong_with_a_dataset_is_said(folder, words, text):
+    said = train(folder, "fed", feed(folder, *words), code=1)
+    assert text in said and "feed_dataset.py" in said
+    assert children_of(folder) == []
+
+
+def program(folder, text):
+    (folder / "program.py").write_text("import os, struct, sys, time\n" + text)
+    return {"source": "command", "command": [sys.executable, "program.py"], "timeout": 0.5}
+
+
+FIRST = """
+header = (
+    b'{"__metadata__":{"braid.samples":"37"},'
+    b'"x":{"dtype":"F32","shape":[0,5],"data_offsets":[0,0]},'
+    b'"y":{"dtype":"I64","shape":[0],"data_offsets":[0,0]}}'
+)
+frame = struct.pack("<QQ", 8 + len(header), len(header)) + header
+os.write(1, frame)
+"""
+
+WRONG_PROGRAMS = [
+    ("sys.exit('no luck today')", "ended with status 1"),
+    ("print('no luck today', file=sys.stderr); os.abort()", "was ended by signal 6"),
+    ("print('hello, world of frames')", "standard output is for frames alone"),
+    ("os.write(1, struct.pack('<Q', 1 << 62))", "sent a frame of 4611686018427387904 bytes"),
+    ("os.write(1, struct.pack('<QQ', 16, 1 << 40) + b'x' * 8)", "a header of 1099511627776"),
+    ("os.write(1, b'123')", "expected a first frame with its fields"),
+    ("time.sleep(60)", "gave no sign for 0.5 s"),
+    (FIRST, "ended with status 0"),
+    (FIRST + "os.close(1); time.sleep(60)", "closed its output"),
+    (FIRST + "time.sleep(60)", "gave no sign for 0.5 s"),
+    (FIRST + "os.read(0, 8); os.write(1, frame); time.sleep(60)", "sent x f32 [0, 5], expected"),
+    (FIRST.replace("37", "many"), "gave 'many' for 'braid.samples'"),
+    (FIRST.replace("[0,5]", "[0,0]"), "expected real numbers of shape [0, ...]"),
+]
+
+
+@pytest.mark.parametrize("text, problem", WRONG_PROGRAMS)
+def test_a_wrong_program_is_named_with_its_last_lines(folder, text, problem):
+    said = train(folder, "fed", program(folder, text), code=1)
+    assert problem in said and "program.py" in said
+    if "luck" in text:
+        assert "no luck today" in said.split("its last lines")[1]
+    assert children_of(folder) == []
+
+
+def test_a_program_that_is_not_there(folder):
+    said = train(folder, "a", {"source": "command", "command": ["no-such-program"]}, code=1)
+    assert "cannot start 'no-such-program'" in said
+    said = train(folder, "b", {"source": "command", "command": []}, code=2)
+    assert "expected a program" in said
+
+
+def test_ctrl_c_saves_and_ends_the_program(folder):
+    """As a terminal sends it: to all of the foreground's processes."""
+    data = feed(folder, "sets.Plain", "--workers", 1)
+    job = {
+        "model": "mlp(hidden=4,classes=3)", "data": data, "steps": 10**9, "batch_size": 8,
+        "threads": 1,
+    }  # fmt: skip
+    (folder / "long.yaml").write_text(json.dumps(job))
+    process = subprocess.Popen(
+        [braid_bin(), "train", folder / "long.yaml", "--out", folder / "long", "-q"],
+        start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    metrics = folder / "long" / "metrics.jsonl"
+    for _ in range(600):
+        if metrics.exists() and metrics.stat().st_size > 0:
+            break
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130, said
+    assert list((folder / "long" / "checkpoints").iterdir())
+    assert children_of(folder) == []
+
+
+def ask(process, draw, indices):
+    process.stdin.write(struct.pack(f"<{3 + len(indices)}q", len(indices), *draw, *indices))
+    process.stdin.flush()
+    return read_frame(process)
+
+
+def read_frame(process):
+    (length,) = struct.unpack("<Q", process.stdout.read(8))
+    from safetensors.numpy import load
+
+    return load(process.stdout.read(length))
+
+
+def test_the_format_is_what_the_page_says(folder):
+    """Spoken by hand, with the library of safetensors as the judge of frames."""
+    words = feed(folder, "torch_sets.Noisy")["command"]
+    with subprocess.Popen(
+        words, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        first = read_frame(process)
+        assert first["x"].shape == (0, 5) and first["y"].shape == (0,)
+        order = random.Random(1).sample(range(ROWS), 9)
+        batch = ask(process, (1, 2), order)
+        np.testing.assert_array_equal(batch["y"], np.load(folder / "y.npy")[order])
+        one = ask(process, (1, 2), [order[4]])
+        np.testing.assert_array_equal(one["x"][0], batch["x"][4])
+        assert (ask(process, (1, 3), order)["x"] != batch["x"]).all()
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0

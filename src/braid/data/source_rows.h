@@ -21,5 +21,6 @@ Source glyphs_source();
 Source solids_source();
 Source arithmetic_source();
 Source library_source();
+Source command_source();
 
 }  // namespace braid::data

@@ -24,7 +24,7 @@ const std::vector<Source>& all_sources() {
          {idx_source, cifar10_source, cifar100_source, npy_source,
           safetensors_source, shards_source, csv_source, images_source,
           clouds_source, text_source, tokens_source, glyphs_source,
-          solids_source, arithmetic_source, library_source})
+          solids_source, arithmetic_source, library_source, command_source})
       all.push_back(with_limit(row()));
     return all;
   }();

@@ -60,8 +60,9 @@ std::string key_text(const DataConfig& config, const data::Texts& changes,
 
 // A key of `data` that is misspelt looks like an option of the source.
 void check_keys(const DataConfig& config) {
-  const std::vector<std::string> keys = {"shuffle",   "order_seed", "allow_nan",
-                                         "on_change", "split",      "augment"};
+  const std::vector<std::string> keys = {
+      "shuffle",   "shuffle_block", "shuffle_window", "order_seed",
+      "allow_nan", "on_change",     "split",          "augment"};
   std::vector<std::string> known = keys;
   for (const data::Option& option : data::find_source(config.source).options) {
     known.push_back(option.name);
@@ -298,6 +299,19 @@ std::string channels_hint(const JobData& data, const Graph& forward) {
   return {};
 }
 
+// A program runs where it was named, also when the run is resumed from
+// elsewhere.
+void add_folder(DataConfig& data) {
+  const config::Option* command = config::find_option(data.options, "command");
+  if (data.source != "command" || !command ||
+      config::find_option(data.options, "folder")) {
+    return;
+  }
+  config::Option folder{.name = "folder", .text = "."};
+  folder.folder = command->folder;
+  data.options.push_back(folder);
+}
+
 }  // namespace
 
 std::string JobData::argument(const std::string& field) const {
@@ -350,6 +364,8 @@ JobData open_data(const JobConfig& config, const JobHooks& hooks) {
 }
 
 void resolve_data_paths(JobConfig& config) {
+  add_folder(config.data);
+  if (config.eval.data) add_folder(*config.eval.data);
   resolve_paths(config, [](const std::string& source, const std::string& name) {
     using Kind = data::Option::Kind;
     if (source == kCustom) return PathKind::kNone;
