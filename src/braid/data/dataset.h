@@ -38,6 +38,8 @@ struct Field {
   // How cells of a table were read; null: they are plain numbers. On the first
   // field of the table.
   std::shared_ptr<const TableFacts> table = {};
+  // Probabilities of `classes`, f32 [classes], that labels i64 [] became.
+  bool is_mixed = false;
 
   // Whether both are of one type; what is known of their values may differ.
   bool operator==(const Field& other) const {

@@ -217,8 +217,24 @@ std::string section(const Source& source) {
 }
 
 constexpr const char* kAugment =
-    "\n## Augmentation\n\nFor images: cropped, flipped, then normalised. For "
-    "validation give `mean` and `std` alone.\n\n";
+    "\n## Augmentation\n\n`data: {augment: {crop: 4, flip: true}}`, for "
+    "images: cropped, flipped, rotated, coloured, normalised, cut out of, then "
+    "mixed. Evaluation takes `mean` and `std` alone, and the labels as they "
+    "are.\n\n"
+    "- Every change is drawn from the seed, the epoch and the number of the "
+    "sample, each by itself: one more leaves the others as they were.\n"
+    "- `rotate` is bilinear. Colours are those of torchvision's `ColorJitter`, "
+    "in a random order, of pixels from 0 to 1; grey images have neither "
+    "saturation nor hue.\n"
+    "- `cutout` is that of DeVries and Taylor (2017): after `mean` and `std`, "
+    "so "
+    "its zeros are the mean; its middle is any pixel, so a part may lie "
+    "outside.\n"
+    "- `mixup` is that of Zhang et al. (2017), with a partner from all of the "
+    "data and a share of its own for every sample. The loss of a training is "
+    "then the cross entropy with probabilities; a model whose labels are read "
+    "by something else is refused. Metrics are those of evaluation, on plain "
+    "labels.\n\n";
 
 }  // namespace
 

@@ -82,8 +82,7 @@ enum class Use { kTrain, kEval };
 data::Texts changes_for(const DataConfig& config, Use use) {
   data::Texts changes = texts_of(config.augment);
   if (use == Use::kEval) {
-    changes.erase("crop");
-    changes.erase("flip");
+    for (const std::string& name : data::random_changes()) changes.erase(name);
   }
   return changes;
 }
@@ -173,11 +172,16 @@ std::string fields_text(const data::Dataset& dataset) {
   return data::fields_text(dataset.fields());
 }
 
+// Of labels that were mixed, what they were before: evaluation has those.
+std::string label_text(const data::Field& field) {
+  return data::field_text({field.name, DType::kInt64, {}});
+}
+
 void check_same_fields(const JobData& data) {
   auto texts = [](const data::Dataset& dataset) {
     std::vector<std::string> sorted;
     for (const data::Field& f : dataset.fields()) {
-      sorted.push_back(field_text(f));
+      sorted.push_back(f.is_mixed ? label_text(f) : field_text(f));
     }
     std::ranges::sort(sorted);
     return sorted;
@@ -383,6 +387,7 @@ std::map<std::string, ValueType> argument_types(const JobData& data,
   std::map<std::string, ValueType> types;
   for (const data::Field& field : data.train->fields()) {
     ValueType type{field.dtype, field.shape};
+    if (field.is_mixed) type = {DType::kInt64, {}};
     type.shape.insert(type.shape.begin(), rows);
     types[data.argument(field.name)] = type;
   }
