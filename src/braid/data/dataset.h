@@ -38,6 +38,8 @@ struct Field {
   // How cells of a table were read; null: they are plain numbers. On the first
   // field of the table.
   std::shared_ptr<const TableFacts> table = {};
+  // Probabilities of `classes`, f32 [classes], that labels i64 [] became.
+  bool is_mixed = false;
 
   // Whether both are of one type; what is known of their values may differ.
   bool operator==(const Field& other) const {
@@ -76,6 +78,13 @@ class Dataset {
   // block on the disk.
   virtual void read(int64_t index, const Draw& draw,
                     std::span<std::byte* const> out) const = 0;
+
+  // Hints that change no result: the samples of a batch, which are read next
+  // with this draw, and a range that the batches to come are from. Sources that
+  // gain from it fetch them, and may throw as read() does.
+  virtual void prepare(std::span<const int64_t> /*indices*/,
+                       const Draw& /*draw*/) const {}
+  virtual void prepare_range(int64_t /*first*/, int64_t /*count*/) const {}
 
   // Where a field of a sample comes from, for errors: "row 7 of y.npy".
   virtual std::string place(size_t field, int64_t index) const;

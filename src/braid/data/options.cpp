@@ -149,6 +149,8 @@ std::string nearest_hint(std::string_view wanted,
                          : fmt::format("\nHINT: did you mean '{}'?", nearest);
 }
 
+constexpr const char* kAnyName = "*";
+
 }  // namespace
 
 std::string kind_text(const Option& option) {
@@ -183,6 +185,10 @@ Option choice_option(std::string name, std::vector<std::string> choices,
           std::move(choices)};
 }
 
+Option any_option(std::string meaning) {
+  return {kAnyName, Kind::kText, "", std::move(meaning)};
+}
+
 Options::Options(std::string who, std::vector<Option> table, const Texts& texts,
                  std::filesystem::path base)
     : who_(std::move(who)), table_(std::move(table)), base_(std::move(base)) {
@@ -199,6 +205,9 @@ Options::Options(std::string who, std::vector<Option> table, const Texts& texts,
 
 void Options::set(const std::string& name, const std::string& text) {
   auto row = std::ranges::find(table_, name, &Option::name);
+  if (row == table_.end()) {
+    row = std::ranges::find(table_, kAnyName, &Option::name);
+  }
   if (row == table_.end()) {
     std::vector<std::string> known;
     for (const Option& option : table_) known.push_back(option.name);

@@ -76,6 +76,8 @@ constexpr const char* kOwnData =
     "data: {source: csv, file: houses.csv, label: price, target: number}\n"
     "epochs: 20\n"
     "```\n\n"
+    "Data larger than memory, of a library or of a program of your own: "
+    "[streams.md](streams.md).\n\n"
     "Sources that have no test part of their own are evaluated on what "
     "`eval: {data: ...}` names, in the same form as `data`, or on what `split` "
     "holds back.\n\n"
@@ -164,6 +166,10 @@ constexpr PublicSet kPublicSets[] = {
      "`tokens` with `vocab: 50257`; llm.c's with `skip: 1024`"},
     {"Iris, wine, other tables", "the `.csv` file as it is",
      "`csv`; wine quality with `separator: semicolon`"},
+    {"Anything larger than memory",
+     "shards: many files as `safetensors.numpy.save_file` writes them, or "
+     "`x-0000.npy`, `y-0000.npy`, ...",
+     "`shards`"},
     {"Anything in Python",
      "`numpy.save` of one array per field, `numpy.savez` or "
      "`safetensors.numpy.save_file` of all",
@@ -211,8 +217,24 @@ std::string section(const Source& source) {
 }
 
 constexpr const char* kAugment =
-    "\n## Augmentation\n\nFor images: cropped, flipped, then normalised. For "
-    "validation give `mean` and `std` alone.\n\n";
+    "\n## Augmentation\n\n`data: {augment: {crop: 4, flip: true}}`, for "
+    "images: cropped, flipped, rotated, coloured, normalised, cut out of, then "
+    "mixed. Evaluation takes `mean` and `std` alone, and the labels as they "
+    "are.\n\n"
+    "- Every change is drawn from the seed, the epoch and the number of the "
+    "sample, each by itself: one more leaves the others as they were.\n"
+    "- `rotate` is bilinear. Colours are those of torchvision's `ColorJitter`, "
+    "in a random order, of pixels from 0 to 1; grey images have neither "
+    "saturation nor hue.\n"
+    "- `cutout` is that of DeVries and Taylor (2017): after `mean` and `std`, "
+    "so "
+    "its zeros are the mean; its middle is any pixel, so a part may lie "
+    "outside.\n"
+    "- `mixup` is that of Zhang et al. (2017), with a partner from all of the "
+    "data and a share of its own for every sample. The loss of a training is "
+    "then the cross entropy with probabilities; a model whose labels are read "
+    "by something else is refused. Metrics are those of evaluation, on plain "
+    "labels.\n\n";
 
 }  // namespace
 

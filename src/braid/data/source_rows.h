@@ -11,6 +11,7 @@ Source cifar10_source();
 Source cifar100_source();
 Source npy_source();
 Source safetensors_source();
+Source shards_source();
 Source csv_source();
 Source images_source();
 Source clouds_source();
@@ -19,5 +20,7 @@ Source tokens_source();
 Source glyphs_source();
 Source solids_source();
 Source arithmetic_source();
+Source library_source();
+Source command_source();
 
 }  // namespace braid::data

@@ -20,10 +20,11 @@ Source with_limit(Source source) {
 const std::vector<Source>& all_sources() {
   static const std::vector<Source> sources = [] {
     std::vector<Source> all;
-    for (auto row : {idx_source, cifar10_source, cifar100_source, npy_source,
-                     safetensors_source, csv_source, images_source,
-                     clouds_source, text_source, tokens_source, glyphs_source,
-                     solids_source, arithmetic_source})
+    for (auto row :
+         {idx_source, cifar10_source, cifar100_source, npy_source,
+          safetensors_source, shards_source, csv_source, images_source,
+          clouds_source, text_source, tokens_source, glyphs_source,
+          solids_source, arithmetic_source, library_source, command_source})
       all.push_back(with_limit(row()));
     return all;
   }();

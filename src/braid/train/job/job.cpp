@@ -208,6 +208,9 @@ data::LoaderOptions Job::loader_options() const {
   return {.batch_size = batch_rows(),
           .drop_last = config_.drop_last,
           .shuffle = config_.data.shuffle,
+          .shuffle_block = config_.data.shuffle_block.value_or(0),
+          .shuffle_window = config_.data.shuffle_window.value_or(
+              data::LoaderOptions().shuffle_window),
           .seed = config_.data_seed()};
 }
 

@@ -36,6 +36,13 @@ void describe(Section& s, DataConfig& c) {
   s.bare("source");
   s.text("source", c.source, "Where samples come from: docs/data.md");
   s.flag("shuffle", c.shuffle, "A new order in every epoch");
+  s.whole("shuffle_block", c.shuffle_block,
+          "Neighbours that are read together, for data larger than memory: "
+          "blocks come in a random order, and samples are mixed within a "
+          "window of blocks; absent: all samples with each other")
+      .min(1);
+  s.whole("shuffle_window", c.shuffle_window, "Blocks of a window; absent: 16")
+      .min(1);
   s.whole("order_seed", c.order_seed,
           "Of the order and of random changes; absent: the job's seed")
       .min(0);

@@ -34,6 +34,10 @@ struct DataConfig {
   std::optional<SplitConfig> split = {};  // of training data; absent: none
   // When a run is resumed and finds other data: warn, refuse.
   std::string on_change = "warn";
+  // Samples of a block that is read as a whole, and blocks that are mixed with
+  // each other; absent: every sample is drawn from all.
+  std::optional<int64_t> shuffle_block = {};
+  std::optional<int64_t> shuffle_window = {};  // absent: 16
 
   bool operator==(const DataConfig&) const = default;
 };

@@ -60,8 +60,9 @@ std::string key_text(const DataConfig& config, const data::Texts& changes,
 
 // A key of `data` that is misspelt looks like an option of the source.
 void check_keys(const DataConfig& config) {
-  const std::vector<std::string> keys = {"shuffle",   "order_seed", "allow_nan",
-                                         "on_change", "split",      "augment"};
+  const std::vector<std::string> keys = {
+      "shuffle",   "shuffle_block", "shuffle_window", "order_seed",
+      "allow_nan", "on_change",     "split",          "augment"};
   std::vector<std::string> known = keys;
   for (const data::Option& option : data::find_source(config.source).options) {
     known.push_back(option.name);
@@ -81,8 +82,7 @@ enum class Use { kTrain, kEval };
 data::Texts changes_for(const DataConfig& config, Use use) {
   data::Texts changes = texts_of(config.augment);
   if (use == Use::kEval) {
-    changes.erase("crop");
-    changes.erase("flip");
+    for (const std::string& name : data::random_changes()) changes.erase(name);
   }
   return changes;
 }
@@ -172,11 +172,16 @@ std::string fields_text(const data::Dataset& dataset) {
   return data::fields_text(dataset.fields());
 }
 
+// Of labels that were mixed, what they were before: evaluation has those.
+std::string label_text(const data::Field& field) {
+  return data::field_text({field.name, DType::kInt64, {}});
+}
+
 void check_same_fields(const JobData& data) {
   auto texts = [](const data::Dataset& dataset) {
     std::vector<std::string> sorted;
     for (const data::Field& f : dataset.fields()) {
-      sorted.push_back(field_text(f));
+      sorted.push_back(f.is_mixed ? label_text(f) : field_text(f));
     }
     std::ranges::sort(sorted);
     return sorted;
@@ -298,6 +303,19 @@ std::string channels_hint(const JobData& data, const Graph& forward) {
   return {};
 }
 
+// A program runs where it was named, also when the run is resumed from
+// elsewhere.
+void add_folder(DataConfig& data) {
+  const config::Option* command = config::find_option(data.options, "command");
+  if (data.source != "command" || !command ||
+      config::find_option(data.options, "folder")) {
+    return;
+  }
+  config::Option folder{.name = "folder", .text = "."};
+  folder.folder = command->folder;
+  data.options.push_back(folder);
+}
+
 }  // namespace
 
 std::string JobData::argument(const std::string& field) const {
@@ -350,6 +368,8 @@ JobData open_data(const JobConfig& config, const JobHooks& hooks) {
 }
 
 void resolve_data_paths(JobConfig& config) {
+  add_folder(config.data);
+  if (config.eval.data) add_folder(*config.eval.data);
   resolve_paths(config, [](const std::string& source, const std::string& name) {
     using Kind = data::Option::Kind;
     if (source == kCustom) return PathKind::kNone;
@@ -367,6 +387,7 @@ std::map<std::string, ValueType> argument_types(const JobData& data,
   std::map<std::string, ValueType> types;
   for (const data::Field& field : data.train->fields()) {
     ValueType type{field.dtype, field.shape};
+    if (field.is_mixed) type = {DType::kInt64, {}};
     type.shape.insert(type.shape.begin(), rows);
     types[data.argument(field.name)] = type;
   }

@@ -36,7 +36,8 @@ JobData open_data(const JobConfig& config, const JobHooks& hooks = {});
 // Makes relative paths of data options absolute.
 void resolve_data_paths(JobConfig& config);
 
-// Types of the arguments for so many rows.
+// Types of the arguments for so many rows. Labels that mixup made probabilities
+// of are labels here, which is what models are made for: see mixed_targets.h.
 std::map<std::string, ValueType> argument_types(const JobData& data,
                                                 int64_t rows);
 

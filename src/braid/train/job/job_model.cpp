@@ -17,6 +17,7 @@
 #include "braid/train/job/job_loss.h"
 #include "braid/train/job/job_metrics.h"
 #include "braid/train/job/job_optimizer.h"
+#include "braid/train/job/mixed_targets.h"
 #include "braid/train/job/model_state.h"
 #include "braid/train/job/phase_graph.h"
 #include "braid/train/run/metrics.h"
@@ -370,6 +371,7 @@ Graph JobModel::forward(size_t phase, int64_t rows) const {
   const JobPhase& p = phases_[phase];
   Graph graph = config_.phases.empty() ? load_single(rows, Form::kTrain)
                                        : build_phase(p, rows);
+  take_mixed_targets(graph, data_, rows);
   prepare(graph, networks_[p.network]);
   passes::check_trainable(graph);
   return graph;

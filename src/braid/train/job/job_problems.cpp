@@ -73,7 +73,18 @@ class Checker {
     }
   }
 
+  void check_mixing(const std::string& key, const DataConfig& data) {
+    if (data.shuffle_window && !data.shuffle_block) {
+      add(key + ".shuffle_window", "counts blocks, and there are none",
+          "write shuffle_block: 1024 beside it");
+    }
+    if (data.shuffle_block && !data.shuffle) {
+      add(key + ".shuffle_block", "mixes samples, and shuffle is false");
+    }
+  }
+
   void check_data(const std::string& key, const DataConfig& data) {
+    check_mixing(key, data);
     if (!data.source.empty()) return;
     add(key + ".source", "is missing",
         "write " + key + ": {source: glyphs}; docs/data.md has all");
