@@ -117,6 +117,25 @@ constexpr const char* kMembersExample =
     "  - {optimizer.lr: 3e-3, seed: 2}\n"
     "  - {name: slow, optimizer.lr: 1e-4, schedule: cosine(steps=900)}\n";
 
+constexpr const char* kGridText =
+    "```\n\n"
+    "- `grid` makes members of lists of values, every value with every other; "
+    "the lists of `zip` go side by side. With `members`, each of them takes "
+    "all: the example is 2 x 3 x 2 jobs. On the command line: `grid.seed=[1, "
+    "2, 3]`.\n\n"
+    "```yaml\n";
+
+constexpr const char* kGridExample =
+    "model: lenet\n"
+    "data: {source: glyphs, order_seed: 1}\n"
+    "epochs: 3\n"
+    "grid:\n"
+    "  optimizer.lr: [1e-3, 3e-3]\n"
+    "  seed: [1, 2, 3]\n"
+    "zip:\n"
+    "  batch_size: [32, 64]\n"
+    "  optimizer.weight_decay: [0.01, 0.02]\n";
+
 constexpr const char* kTable =
     "```\n\n## Keys\n\n"
     "`N` stands for a number from 0, `NAME`, `OPTION`, `VALUE` and `PATTERN` "
@@ -186,7 +205,22 @@ constexpr const char* kRuns =
     "with `-v` it names them. A pattern of `missing` or `reshaped` that fits "
     "no tensor of the model is an error. Members of a list may have files of "
     "their own, and each of several networks its own `init`. With `freeze` "
-    "the weights that were taken stay as they are.\n"
+    "the weights that were taken stay as they are.\n\n"
+    "`init: {run: runs/a}` takes the weights of another run instead, from its "
+    "newest checkpoint, that of `step: N` or of the best evaluation (`best: "
+    "true`); patterns mean the same. `optimizer: true` takes what its "
+    "optimizer remembered too: momenta, averages and the number of updates. "
+    "Step, schedule, data and seeds are those of the new run. What was saved "
+    "of a run with `ema` are both; it is the weights themselves that are "
+    "taken.\n"
+    "\n## Plans by hand\n\n"
+    "`plan` says what the memory of each segment is used for, as `braid step "
+    "--plan` does: `plan: plan.yaml`, or `plan: {depth: 1, segments: {default: "
+    "keep, blocks.0: 'recompute,spilled,host'}}`. `braid inspect MODEL` lists "
+    "the segments, `braid validate` and `braid inspect JOB.yaml` print the "
+    "plan and the peak. Without it everything stays on the device, or with "
+    "`memory_limit` the first uniform plan that fits counts. No plan changes a "
+    "number.\n"
     "\n## What is best\n\n"
     "One metric decides: `checkpoint.best`, else `eval.early_stop.metric`, "
     "else the first of `eval.metrics`, else `accuracy` or `perplexity` where "
@@ -233,10 +267,13 @@ constexpr const char* kRuns =
     "`config.yaml` that differs from it, with all keys and both values, but "
     "for these, which count from then on: `steps`, `epochs`, `log_every`, "
     "`log_norms`, `log_system`, "
-    "`threads`, `device`, `memory_limit`, `checkpoint.every`, "
+    "`threads`, `device`, `memory_limit`, `plan`, `checkpoint.every`, "
     "`checkpoint.keep`, `eval.every`, `eval.batch_size`, "
     "`eval.early_stop.patience`, `eval.early_stop.min_delta`, `on_change` of "
-    "data, and where the files of data lie.\n\n"
+    "data, and where the files of data lie. `braid resume DIR epochs=10` sets "
+    "them for a run, or for all jobs of a list: more epochs end as if there "
+    "had been so many from the start, but for an evaluation and a row of the "
+    "log at the old end.\n\n"
     "It also knows the data: their number, a sum of up to 1024 samples, sizes "
     "and times of files. Data that changed are warned of, or refused with "
     "`data.on_change: refuse`.\n";
@@ -264,6 +301,11 @@ std::vector<config::Row> rows() {
   std::vector<config::Row> rows = config::rows_of<JobConfig>();
   rows.push_back({"members", fmt::format("list of 1 to {} maps", kMostMembers),
                   "", "Jobs that differ from this one: {optimizer.lr: 3e-3}"});
+  rows.push_back({"grid.KEY", "list of values", "",
+                  "Members with every value of every key"});
+  rows.push_back(
+      {"zip.KEY", "list of values", "",
+       "Members with the first values of all keys, the second, ..."});
   rows.push_back(
       {"members.N.name", "text", "", "Of its folder; absent: what differs"});
   return rows;
@@ -272,16 +314,16 @@ std::vector<config::Row> rows() {
 }  // namespace
 
 std::string job_page() {
-  return fmt::format("{}{}{}{}{}{}{}{}{}{}", kIntro, kExample, kRules,
-                     kNetworks, kMembersText, kMembersExample, kTable,
-                     config::markdown_table(rows()), losses_table(),
-                     metrics_table() + kExact + kRuns);
+  return fmt::format("{}{}{}{}{}{}{}{}{}{}{}{}", kIntro, kExample, kRules,
+                     kNetworks, kMembersText, kMembersExample, kGridText,
+                     kGridExample, kTable, config::markdown_table(rows()),
+                     losses_table(), metrics_table() + kExact + kRuns);
 }
 
 std::string job_help() { return config::help_text(rows()); }
 
 std::vector<std::string> job_examples() {
-  return {kExample, kNetworks, kMembersExample};
+  return {kExample, kNetworks, kMembersExample, kGridExample};
 }
 
 }  // namespace braid::train
