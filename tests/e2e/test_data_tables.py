@@ -99,6 +99,12 @@ def test_a_resumed_run_reads_its_table_as_before(tmp_path):
     config.write_text(config.read_text().replace("steps: 4\n", "steps: 9\n"))
     run_braid("resume", tmp_path / "cut", "-q")
     assert far(JobRun(tmp_path / "cut").state(), whole.state()) == 0
+    kept = (tmp_path / "whole" / "data.json").read_text()
+    assert (tmp_path / "cut" / "data.json").read_text() == kept
+    (tmp_path / "cut" / "data.json").unlink()  # as a run of an older version
+    config.write_text(config.read_text().replace("steps: 9\n", "steps: 10\n"))
+    run_braid("resume", tmp_path / "cut", "-q")
+    assert (tmp_path / "cut" / "data.json").read_text() == kept
 
 
 def test_codes_feed_an_embedding(tmp_path):

@@ -198,8 +198,10 @@ class TableReader {
     auto facts = std::make_shared<TableFacts>(ways_);
     if (!opening_.known) {
       auto rows = static_cast<int64_t>(table_.lines.size());
-      learn_columns(all, training_part(opening_, options_, rows), reader_,
-                    *facts);
+      learn_columns(all,
+                    training_part(opening_, options_, rows, 0,
+                                  options_.path("file").string()),
+                    reader_, *facts);
     }
     table_.values = apply_facts(all, table_.lines, reader_, *facts);
     table_.facts = std::move(facts);

@@ -11,11 +11,11 @@ const Field* Opening::find(std::string_view name) const {
 }
 
 Part training_part(const Opening& opening, const Options& options, int64_t size,
-                   int64_t reach) {
+                   int64_t reach, const std::string& name) {
   int64_t limit = options.whole("limit");
   if (limit > 0) size = std::min(size, limit);
   if (!opening.split) return {.first = 0, .count = size};
-  return split_samples(*opening.split, size, reach, options.who()).train;
+  return split_samples(*opening.split, size, reach, name).train;
 }
 
 }  // namespace braid::data

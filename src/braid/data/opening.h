@@ -28,8 +28,9 @@ struct Opening {
 };
 
 // Which of `size` samples are trained on: of the first ones, where `limit` says
-// so, those that are not held back. `reach` is as of Dataset::reach().
+// so, those that are not held back. `reach` is as of Dataset::reach(), and
+// `name` stands for the samples in errors.
 Part training_part(const Opening& opening, const Options& options, int64_t size,
-                   int64_t reach = 0);
+                   int64_t reach, const std::string& name);
 
 }  // namespace braid::data

@@ -118,7 +118,8 @@ size_t training_tokens(const Options& options, const Opening& opening,
                        const TokenRow& row) {
   Cut cut = cut_of(options);
   int64_t windows = num_windows(options.who(), row, cut);
-  int64_t taken = training_part(opening, options, windows, reach_of(cut)).count;
+  int64_t taken =
+      training_part(opening, options, windows, reach_of(cut), row.file).count;
   if (taken == windows) return row.size();
   return static_cast<size_t>((taken - 1) * cut.stride + cut.length + 1);
 }

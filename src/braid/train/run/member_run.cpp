@@ -141,6 +141,7 @@ void MemberRun::start() {
 
 void MemberRun::open_files(io::Trace* trace) {
   if (out_.empty() || !writes) return;
+  keep_known(out_, job_.data().train->fields());
   files_ = std::make_unique<RunFiles>(out_, job_.config().checkpoint,
                                       record_.step, trace);
   for (const std::string& line : std::exchange(unlogged_, {})) {

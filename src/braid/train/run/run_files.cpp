@@ -96,8 +96,7 @@ void check_free(const fs::path& out) {
       out.string());
 }
 
-void create_run(const fs::path& out, const JobConfig& config,
-                const std::vector<data::Field>& fields) {
+void create_run(const fs::path& out, const JobConfig& config) {
   check_free(out);
   std::error_code ignored;
   bool is_new = !fs::exists(out, ignored);
@@ -106,14 +105,21 @@ void create_run(const fs::path& out, const JobConfig& config,
   if (holds_run(out)) clear_unsaved_run(out);
   try {
     write_job(config_path(out), config);
-    if (data::has_known(fields)) {
-      io::write_file_atomically(data_path(out), data::known_json(fields));
-    }
   } catch (...) {
-    fs::remove(config_path(out), ignored);
     if (is_new) fs::remove(out, ignored);
     throw;
   }
+}
+
+void keep_known(const fs::path& out, const std::vector<data::Field>& fields) {
+  if (!data::has_known(fields)) return;
+  std::string json = data::known_json(fields);
+  if (auto kept = io::MappedFile::open_if_exists(data_path(out))) {
+    std::string_view text(reinterpret_cast<const char*>(kept->bytes().data()),
+                          kept->bytes().size());
+    if (text == json) return;
+  }
+  io::write_file_atomically(data_path(out), json);
 }
 
 RunFiles::RunFiles(const fs::path& out, const CheckpointConfig& config,

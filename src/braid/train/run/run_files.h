@@ -53,12 +53,15 @@ void clear_unsaved_run(const std::filesystem::path& out);
 // something, or other files. Changes nothing.
 void check_free(const std::filesystem::path& out);
 
-// Creates the directory of a new run with its config, and with data.json where
-// the fields of its training data have something to keep; a run that saved
-// nothing is replaced, but for its log. Throws as check_free(), or when it
-// cannot be written; then nothing is left there.
-void create_run(const std::filesystem::path& out, const JobConfig& config,
-                const std::vector<data::Field>& fields = {});
+// Creates the directory of a new run with its config; a run that saved nothing
+// is replaced, but for its log. Throws as check_free(), or when it cannot be
+// written; then nothing is left there.
+void create_run(const std::filesystem::path& out, const JobConfig& config);
+
+// Writes data.json where the fields of the training data have something to
+// keep, unless it is there already.
+void keep_known(const std::filesystem::path& out,
+                const std::vector<data::Field>& fields);
 
 // The files of a run that goes on after `step`: what came later is cut away.
 class RunFiles {
