@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "data/files.h"
@@ -99,6 +100,29 @@ TEST(Split, PartsReadTheirSamples) {
     EXPECT_EQ(values_of<int64_t>(*eval, i, 0)[0], number);
     EXPECT_EQ(eval->place(0, i), whole->place(0, number));
   }
+}
+
+// Sources that read ahead are told their own numbers.
+TEST(Split, PartsPrepareTheirSamples) {
+  class Prepared : public Numbers {
+   public:
+    using Numbers::Numbers;
+    void prepare(std::span<const int64_t> indices, const Draw&) const override {
+      asked.assign(indices.begin(), indices.end());
+    }
+    void prepare_range(int64_t first, int64_t count) const override {
+      asked = {first, count};
+    }
+    mutable std::vector<int64_t> asked;
+  };
+  auto whole = std::make_shared<Prepared>(20);
+  DatasetPtr some = part_of(whole, {.count = 4, .numbers = {3, 8, 9, 17}});
+  some->prepare(std::vector<int64_t>{2, 0}, {});
+  EXPECT_EQ(whole->asked, (std::vector<int64_t>{9, 3}));
+  some->prepare_range(1, 3);
+  EXPECT_EQ(whole->asked, (std::vector<int64_t>{8, 10}));
+  part_of(whole, {.first = 5, .count = 9})->prepare_range(2, 4);
+  EXPECT_EQ(whole->asked, (std::vector<int64_t>{7, 4}));
 }
 
 // The tokens of a file are their own places.

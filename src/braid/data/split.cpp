@@ -8,29 +8,37 @@
 
 #include "braid/base/error.h"
 #include "braid/data/sample_random.h"
+#include "braid/data/wrapper.h"
 
 namespace braid::data {
 namespace {
 
-class Chosen : public Dataset {
+class Chosen : public Wrapper {
  public:
-  Chosen(DatasetPtr whole, Part part)
-      : Dataset(whole->name(), whole->fields(), part.count),
-        whole_(std::move(whole)),
-        part_(std::move(part)) {}
+  Chosen(const DatasetPtr& whole, Part part)
+      : Wrapper(whole, whole->fields(), part.count), part_(std::move(part)) {}
 
   void read(int64_t index, const Draw& draw,
             std::span<std::byte* const> out) const override {
-    whole_->read(part_[index], draw, out);
+    inner().read(part_[index], draw, out);
   }
   std::string place(size_t field, int64_t index) const override {
-    return whole_->place(field, part_[index]);
+    return inner().place(field, part_[index]);
   }
-  int64_t reach() const override { return whole_->reach(); }
-  void check() const override { whole_->check(); }
+  void prepare(std::span<const int64_t> indices,
+               const Draw& draw) const override {
+    std::vector<int64_t> there;
+    for (int64_t index : indices) there.push_back(part_[index]);
+    inner().prepare(there, draw);
+  }
+  // Numbers rise, so all of them lie between the first and the last.
+  void prepare_range(int64_t first, int64_t count) const override {
+    if (count <= 0) return;
+    int64_t begin = part_[first], last = part_[first + count - 1];
+    inner().prepare_range(begin, last - begin + 1);
+  }
 
  private:
-  DatasetPtr whole_;
   Part part_;
 };
 
@@ -95,7 +103,7 @@ Parts split_samples(const Split& split, int64_t size, int64_t reach,
 }
 
 DatasetPtr part_of(DatasetPtr whole, Part part) {
-  return std::make_shared<Chosen>(std::move(whole), std::move(part));
+  return std::make_shared<Chosen>(whole, std::move(part));
 }
 
 }  // namespace braid::data
