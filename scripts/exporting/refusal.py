@@ -21,6 +21,8 @@ REASONS = [
      "give it a momentum, such as 0.1"),
     (r"_detect_is_causal_mask", "nn.Transformer compares the mask to find out if it is causal",
      "pass is_causal, tgt_is_causal or src_is_causal, True or False"),
+    (r"Expected inputs of BF16", "torch.export knows grouped_mm for bfloat16 alone",
+     "cast its operands: F.grouped_mm(x.bfloat16(), w.bfloat16(), offs=ends)"),
     (r"expert", "the experts are chosen by sizes that depend on data",
      "in transformers: set_experts_implementation('grouped_mm') on the model"),
     (r"nonzero|masked_select|aten\._?unique|DynamicOutputShape|bincount|repeat_interleave",

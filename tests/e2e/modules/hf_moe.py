@@ -150,11 +150,6 @@ def granite_moe_shared():
 
 
 @case(input_ids=IDS)
-def phimoe():
-    return experts("PhimoeForCausalLM", "PhimoeConfig", **LLAMA, **EXPERTS)
-
-
-@case(input_ids=IDS)
 def ernie_moe():
     sizes = {name: value for name, value in LLAMA.items() if name != "attention_dropout"}
     return experts("Ernie4_5_MoeForCausalLM", "Ernie4_5_MoeConfig", **sizes, moe_num_experts=4,

@@ -206,7 +206,10 @@ void Importer::run_operator(RuleContext& context) {
   const Rules& rules = standard_rules();
   auto rule = rules.find(context.name());
   bool is_known = rule != rules.end();
-  if (takes_complex(context) && !is_linear(context.name())) is_known = false;
+  if (takes_complex(context) && !is_linear(context.name()) &&
+      !keeps_values(context)) {
+    is_known = false;
+  }
   if (is_known) {
     rule->second(context);
     if (context.has("out")) write_result(context, "out");
@@ -218,6 +221,11 @@ void Importer::run_operator(RuleContext& context) {
   if (context.name() == "view_as_complex") return run_complex(context);
   if (is_in_place(context.name())) return run_in_place(context);
   std::string overload = context.overload();
+  // A number where the exporter's overload says Tensor: that of numbers.
+  if (overload == "Tensor" && context.has("other") &&
+      !context.is_tensor("other")) {
+    overload = "Scalar";
+  }
   run_foreign(context, fmt::format("aten::{}{}{}", context.name(),
                                    overload == "default" ? "" : ".",
                                    overload == "default" ? "" : overload));
