@@ -40,6 +40,8 @@ constexpr Verb kVerbs[] = {
     {"resume", "Go on with a run, or with several jobs", add_resume},
     {"validate", "Check job files without running them", add_validate},
     {"export", "Write the weights of a run as a state dict", add_export},
+    {"eval", "Count metrics of a run's weights on any data", add_eval},
+    {"predict", "Write what a run's weights say about data", add_predict},
     {"step", "Run training steps on given tensors", add_step},
     {"inspect", "Show what a model's step consists of", add_inspect},
 };

@@ -91,21 +91,11 @@ DatasetPtr open_one(const DataConfig& config, const DatasetPtr& given,
 
 DatasetPtr open_eval(const JobConfig& config, const JobHooks& hooks,
                      DType dtype, DatasetCache& cache) {
-  if (config.eval.data) {
-    return open_one(*config.eval.data, hooks.eval, false, dtype, cache);
-  }
-  if (hooks.train) return nullptr;
-  auto part = test_part(data::find_source(config.data.source));
-  if (!part) return nullptr;
-  const config::Option* given =
-      config::find_option(config.data.options, part->first);
-  if (given && given->text == part->second) return nullptr;
-  DataConfig test = config.data;
-  std::erase_if(test.options, [&](const config::Option& option) {
-    return option.name == part->first;
-  });
-  test.options.push_back({part->first, part->second});
-  return open_one(test, nullptr, false, dtype, cache);
+  if (!config.eval.data && hooks.train) return nullptr;
+  auto data = evaluated_data(config);
+  if (!data) return nullptr;
+  return open_one(*data, config.eval.data ? hooks.eval : nullptr, false, dtype,
+                  cache);
 }
 
 std::string type_text(const ValueType& type) {
@@ -130,25 +120,10 @@ void check_same_fields(const JobData& data) {
              fields_text(*data.train), fields_text(*data.eval));
 }
 
-// Sources that number labels themselves do so by what each file shows: the
-// same number must not stand for another label.
-void check_same_classes(const JobData& data) {
-  for (const data::Field& field : data.train->fields()) {
-    const auto& train = field.class_names;
-    size_t number = data.eval->find_field(field.name).value();
-    const auto& eval = data.eval->fields()[number].class_names;
-    size_t common = std::min(train.size(), eval.size());
-    for (size_t i = 0; i < common; ++i) {
-      if (train[i] == eval[i]) continue;
-      fail_world(
-          "[data] class {} of the field '{}' is '{}' in training ({}) and "
-          "'{}' in evaluation ({})\n"
-          "HINT: both need the same labels; of csv, write the same 'names', "
-          "and of text take both parts from one file",
-          i, field.name, io::shown(train[i]), data.train->name(),
-          io::shown(eval[i]), data.eval->name());
-    }
-  }
+std::vector<std::string> field_names(const data::Dataset& dataset) {
+  std::vector<std::string> names;
+  for (const data::Field& field : dataset.fields()) names.push_back(field.name);
+  return names;
 }
 
 // Fields are known by their number from here on, so those of the evaluation
@@ -245,6 +220,52 @@ int64_t JobData::classes(size_t field) const {
   return eval ? std::max(count, eval->fields()[field].classes) : count;
 }
 
+std::optional<DataConfig> evaluated_data(const JobConfig& config) {
+  if (config.eval.data) return config.eval.data;
+  if (config.data.source == kCustom) return std::nullopt;
+  auto part = test_part(data::find_source(config.data.source));
+  if (!part) return std::nullopt;
+  const config::Option* given =
+      config::find_option(config.data.options, part->first);
+  if (given && given->text == part->second) return std::nullopt;
+  DataConfig test = config.data;
+  std::erase_if(test.options, [&](const config::Option& option) {
+    return option.name == part->first;
+  });
+  test.options.push_back({part->first, part->second});
+  return test;
+}
+
+DatasetPtr open_unchanged(const JobConfig& job, const DataConfig& config,
+                          const JobHooks& hooks) {
+  DatasetCache own;
+  return open_one(config, nullptr, false, *find_dtype(job.dtype),
+                  hooks.datasets ? *hooks.datasets : own);
+}
+
+// Sources that number labels themselves do so by what each file shows: the
+// same number must not stand for another label.
+void check_same_classes(const data::Dataset& train, const data::Dataset& other,
+                        const std::vector<std::string>& fields) {
+  for (const std::string& name : fields) {
+    auto here = train.find_field(name), there = other.find_field(name);
+    if (!here || !there) continue;
+    const auto& names = train.fields()[*here].class_names;
+    const auto& others = other.fields()[*there].class_names;
+    size_t common = std::min(names.size(), others.size());
+    for (size_t i = 0; i < common; ++i) {
+      if (names[i] == others[i]) continue;
+      fail_world(
+          "[data] class {} of the field '{}' is '{}' in training ({}) and "
+          "'{}' in evaluation ({})\n"
+          "HINT: both need the same labels; of csv, write the same 'names', "
+          "and of text take both parts from one file",
+          i, name, io::shown(names[i]), train.name(), io::shown(others[i]),
+          other.name());
+    }
+  }
+}
+
 JobData open_data(const JobConfig& config, const JobHooks& hooks) {
   DType dtype = *find_dtype(config.dtype);
   DatasetCache own;
@@ -264,7 +285,7 @@ JobData open_data(const JobConfig& config, const JobHooks& hooks) {
         key, [&] { return data::first_samples(whole, *config.eval.limit); });
   }
   check_same_fields(data);
-  check_same_classes(data);
+  check_same_classes(*data.train, *data.eval, field_names(*data.train));
   data.eval = in_order_of(*data.train, data.eval, cache);
   return data;
 }

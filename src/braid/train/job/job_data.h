@@ -31,6 +31,20 @@ struct JobData {
 // Blocking. Throws for whatever is wrong with options or files.
 JobData open_data(const JobConfig& config, const JobHooks& hooks = {});
 
+// What a job is evaluated on: `eval.data`, else the test part of the source
+// that it trains on; nothing where there is none.
+std::optional<DataConfig> evaluated_data(const JobConfig& config);
+
+// The data of a config by themselves, as an evaluation reads them. Blocking.
+data::DatasetPtr open_unchanged(const JobConfig& job, const DataConfig& config,
+                                const JobHooks& hooks = {});
+
+// Throws std::runtime_error when a number of one of these fields stands for
+// another label than in training; fields that one of the two lacks are passed
+// over.
+void check_same_classes(const data::Dataset& train, const data::Dataset& other,
+                        const std::vector<std::string>& fields);
+
 // Makes relative paths of data options absolute.
 void resolve_data_paths(JobConfig& config);
 

@@ -31,6 +31,8 @@ void set_hyper(runtime::State& state, int64_t member, const std::string& name,
 class InitFile {
  public:
   explicit InitFile(const std::filesystem::path& path);
+  InitFile(std::string name, io::SafetensorsFile file)
+      : name_(std::move(name)), file_(std::move(file)) {}
 
   // Everything that is missing, unknown or of another type, in one error. Of
   // several networks it is the one whose slots begin with the prefix; where
