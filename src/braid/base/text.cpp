@@ -1,5 +1,8 @@
 #include "braid/base/text.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -52,6 +55,25 @@ std::string nearest_name(std::string_view wanted,
   };
   auto best = std::min_element(names.begin(), names.end(), nearer);
   return best == names.end() ? std::string() : *best;
+}
+
+std::string near_name(std::string_view wanted,
+                      const std::vector<std::string>& names) {
+  std::string nearest = nearest_name(wanted, names);
+  size_t longer = std::max(wanted.size(), nearest.size());
+  bool is_near =
+      edit_distance(wanted, nearest) <= std::max<size_t>(longer / 3, 1);
+  bool begins = wanted.size() >= 3 && nearest.starts_with(wanted);
+  return (is_near && longer > 1) || begins ? nearest : "";
+}
+
+std::string name_hint(std::string_view wanted,
+                      const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  std::string near = near_name(wanted, names);
+  if (!near.empty()) return fmt::format("HINT: did you mean '{}'?", near);
+  return fmt::format("HINT: there {} {}", names.size() == 1 ? "is" : "are",
+                     fmt::join(names, ", "));
 }
 
 bool fits_pattern(std::string_view name, std::string_view pattern) {

@@ -42,6 +42,7 @@ constexpr Verb kVerbs[] = {
     {"export", "Write the weights of a run as a state dict", add_export},
     {"eval", "Count metrics of a run's weights on any data", add_eval},
     {"predict", "Write what a run's weights say about data", add_predict},
+    {"runs", "Show how runs stand, best first", add_runs},
     {"step", "Run training steps on given tensors", add_step},
     {"inspect", "Show what a model's step consists of", add_inspect},
 };

@@ -7,12 +7,16 @@
 #include "braid/cli/output.h"
 #include "braid/cli/verbs/given_weights.h"
 #include "braid/cli/verbs/options.h"
+#include "braid/cli/verbs/ranked_runs.h"
+#include "braid/train/job/job_folder.h"
 #include "braid/train/run/own_files.h"
 
 namespace braid::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kWho = "braid export";
 
 struct ExportOptions {
   std::string run, to;
@@ -33,18 +37,33 @@ fs::path choose_target(const ExportOptions& o, const std::string& name) {
       target.string(), target.string());
 }
 
+// The best of several jobs.
+std::string run_of_list(const ExportOptions& o) {
+  if (o.weights.best) return best_run(o.run, kWho).folder;
+  fail_usage(
+      "[{}] '{}' holds several jobs\n"
+      "HINT: --best takes the best of them, which 'braid runs {}' ranks first; "
+      "or give the folder of one",
+      kWho, o.run, o.run);
+}
+
 int run_export(const ExportOptions& o) {
   const train::WeightsChoice& choice = o.weights;
   if (choice.ema && choice.raw) {
     fail_usage("[braid export] --ema and --raw exclude each other");
   }
-  train::RunWeights found = open_weights(o.run, choice, "braid export");
+  std::string run = o.run, of;
+  if (train::holds_jobs(o.run)) {
+    run = run_of_list(o);
+    of = fmt::format("{}, ", fs::path(run).filename().string());
+  }
+  train::RunWeights found = open_weights(run, choice, kWho);
   // Averages that nobody asked for by name have that of the weights.
   fs::path to =
       choose_target(o, choice.ema ? found.path.stem().string() : found.name);
   io::write_safetensors(to, found.file.tensors());
   found.file.check();
-  print("done   step {}{}{}, {} tensors  {}\n", found.step, found.why,
+  print("done   {}step {}{}{}, {} tensors  {}\n", of, found.step, found.why,
         found.words(), found.file.tensors().size(), to.string());
   return kOk;
 }
@@ -54,7 +73,8 @@ int run_export(const ExportOptions& o) {
 Action add_export(CLI::App& app) {
   auto o = std::make_shared<ExportOptions>();
   AddOption add(app);
-  add("DIR", o->run, " ", "The folder of a run")->required();
+  add("DIR", o->run, " ", "The folder of a run, or with --best of several jobs")
+      ->required();
   add("--to", o->to, "FILE", "The file to write (model.safetensors)");
   add("--step", o->weights.step, "N", "Of which checkpoint (the newest)");
   app.add_flag("--best", o->weights.best, "Of the best evaluation");

@@ -32,5 +32,6 @@ Action add_validate(CLI::App& app);
 Action add_export(CLI::App& app);
 Action add_eval(CLI::App& app);
 Action add_predict(CLI::App& app);
+Action add_runs(CLI::App& app);
 
 }  // namespace braid::cli

@@ -49,8 +49,9 @@ class TemporaryFile {
 
   const Descriptor& file() const { return file_; }
 
-  void move_to_target() {
-    if (retry_interrupted([&] { return ::fsync(file_.get()); }) != 0 ||
+  void move_to_target(bool syncs) {
+    auto sync = [&] { return ::fsync(file_.get()); };
+    if ((syncs && retry_interrupted(sync) != 0) ||
         ::rename(path_.c_str(), target_.c_str()) != 0) {
       fail_write(target_, errno);
     }
@@ -129,10 +130,10 @@ void NewFile::write_at(uint64_t offset, Bytes bytes) {
   }
 }
 
-void NewFile::finish() {
+void NewFile::finish(bool syncs) {
   if (!open_->temporary) return;
-  open_->temporary->move_to_target();
-  sync_directory(directory_of(open_->target.path));
+  open_->temporary->move_to_target(syncs);
+  if (syncs) sync_directory(directory_of(open_->target.path));
 }
 
 FileSum write_file_atomically(const fs::path& path,

@@ -29,8 +29,9 @@ class NewFile {
   // At that place of the file.
   void write_at(uint64_t offset, Bytes bytes);
 
-  // Blocks until the content and the name are on the disk.
-  void finish();
+  // Blocks until the content and the name are on the disk. Without that it is
+  // whole for whoever looks, and may be lost when the machine fails.
+  void finish(bool syncs = true);
 
  private:
   struct Open;

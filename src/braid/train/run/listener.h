@@ -63,7 +63,10 @@ struct MemberReport {
   io::Scalars evaluation = {};  // the last one; empty: none yet
   // Where that is of averaged weights: of the weights themselves.
   io::Scalars raw_evaluation = {};
+  int64_t last_eval = 0;  // step of that evaluation
   BestReport best = {};
+  double time_s = 0;         // of its training so far
+  std::string failure = {};  // why it failed
 };
 
 // After each step of an array: how all jobs of a list stand. The loop keeps

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "braid/base/csv_cell.h"
 #include "braid/base/error.h"
 #include "braid/base/narrow_float.h"
 #include "braid/base/printable.h"
@@ -19,16 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMostColumns = 16384;  // of a table
 
-// Text of any file as a cell.
-std::string cell_text(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string row_text(const data::Dataset& data, int64_t sample) {
-  return fmt::format("{},{}", sample, cell_text(data.place(0, sample)));
+  return fmt::format("{},{}", sample, csv_cell(data.place(0, sample)));
 }
 
 constexpr const char* kRowTitles = "sample,place";
@@ -179,7 +172,7 @@ std::string number_text(const std::byte* data, DType dtype) {
 
 // "logits.3", "boxes.0.2"; of one number the name alone.
 std::vector<std::string> titles_of(const PredictedOutput& output) {
-  std::vector<std::string> titles{cell_text(printable(output.name))};
+  std::vector<std::string> titles{csv_cell(printable(output.name))};
   for (int64_t size : output.shape) {
     std::vector<std::string> longer;
     for (const std::string& title : titles) {
