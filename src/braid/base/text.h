@@ -16,8 +16,8 @@ std::string nearest_name(std::string_view wanted,
 std::string near_name(std::string_view wanted,
                       const std::vector<std::string>& names);
 
-// What to say about a name that there is not: "HINT: did you mean 'loss'?" when
-// one is near, else "HINT: there are loss, accuracy"; empty without names.
+// What to say about a name that there is not: "did you mean 'loss'?" when one
+// is near, else "there are loss, accuracy", or how many more.
 std::string name_hint(std::string_view wanted,
                       const std::vector<std::string>& names);
 

@@ -44,7 +44,7 @@ void read_segments(const YamlFile& file, const config::Node& map,
     auto at = std::find(names.begin(), names.end(), key);
     if (at == names.end()) {
       file.fail(item, fmt::format("the model has no segment '{}'", key),
-                fmt::format("did you mean '{}'?", nearest_name(key, names)));
+                name_hint(key, names));
     }
     plan.segments[static_cast<size_t>(at - names.begin())] =
         read_decision(file, item, key);
@@ -64,8 +64,7 @@ plan::Plan read_plan(const std::filesystem::path& path,
       read_segments(file, node, segments, plan);
     } else {
       file.fail(node, fmt::format("unknown key '{}'", node.key),
-                fmt::format("did you mean '{}'?",
-                            nearest_name(node.key, {"depth", "segments"})));
+                name_hint(node.key, {"depth", "segments"}));
     }
   }
   return plan;

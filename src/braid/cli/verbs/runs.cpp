@@ -68,7 +68,7 @@ void check_key(const train::Results& results, const std::string& key) {
   std::ranges::sort(known);
   auto twice = std::ranges::unique(known);
   known.erase(twice.begin(), twice.end());
-  fail_usage("[{}] --sort: there is no '{}'\n{}", kWho, key,
+  fail_usage("[{}] --sort: there is no '{}'\nHINT: {}", kWho, key,
              name_hint(key, known));
 }
 

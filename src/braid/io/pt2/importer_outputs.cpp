@@ -85,8 +85,7 @@ Var Importer::output_value(const std::string& name) {
     if (wanted) return read(spec.argument, scope_);
     known.push_back(own);
   }
-  fail_usage("there is no output '{}'\nHINT: did you mean '{}'?", name,
-             nearest_name(name, known));
+  fail_usage("there is no output '{}'\nHINT: {}", name, name_hint(name, known));
 }
 
 Var Importer::named_loss(const NamedLoss& loss) {

@@ -121,9 +121,9 @@ void choose_outputs(Graph& graph, const std::string& model,
                                         const std::vector<std::string>& known) {
   fail_usage(
       "[inputs] there is no argument '{}' for the field '{}'; there {} {}\n"
-      "HINT: did you mean '{}'?",
+      "HINT: {}",
       argument, field, known.size() == 1 ? "is" : "are", fmt::join(known, ", "),
-      nearest_name(argument, known));
+      name_hint(argument, known));
 }
 
 }  // namespace

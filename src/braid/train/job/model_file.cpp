@@ -210,8 +210,8 @@ void keep_outputs(const std::string& text, Graph& graph,
   for (const Output& output : graph.outputs()) known.push_back(output.name);
   for (const std::string& name : wanted) {
     if (std::ranges::find(known, name) != known.end()) continue;
-    fail_usage("[model] '{}' has no output '{}'\nHINT: did you mean '{}'?",
-               text, name, nearest_name(name, known));
+    fail_usage("[model] '{}' has no output '{}'\nHINT: {}", text, name,
+               name_hint(name, known));
   }
   std::erase_if(graph.outputs(), [&](const Output& output) {
     return output.name != "loss" &&

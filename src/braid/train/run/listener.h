@@ -63,8 +63,8 @@ struct MemberReport {
   io::Scalars evaluation = {};  // the last one; empty: none yet
   // Where that is of averaged weights: of the weights themselves.
   io::Scalars raw_evaluation = {};
-  int64_t last_eval = 0;  // step of that evaluation
   BestReport best = {};
+  int64_t last_eval = 0;     // step of the last evaluation
   double time_s = 0;         // of its training so far
   std::string failure = {};  // why it failed
 };

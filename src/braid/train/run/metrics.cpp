@@ -125,8 +125,8 @@ void add_class_outputs(Graph& eval, const std::vector<std::string>& names) {
   std::vector<std::string> known;
   for (const MetricKind& kind : metric_kinds()) known.push_back(kind.name);
   for (const Output& output : eval.outputs()) known.push_back(output.name);
-  fail_usage("[metrics] the model has no output '{}'\nHINT: did you mean '{}'?",
-             name, nearest_name(name, known));
+  fail_usage("[metrics] the model has no output '{}'\nHINT: {}", name,
+             name_hint(name, known));
 }
 
 double number_of(const runtime::Executor& executor, const std::string& name,
