@@ -64,9 +64,10 @@ std::string near_name(std::string_view wanted,
                       const std::vector<std::string>& names) {
   std::string nearest = nearest_name(wanted, names);
   size_t longer = std::max(wanted.size(), nearest.size());
-  bool is_near =
-      edit_distance(wanted, nearest) <= std::max<size_t>(longer / 3, 1);
-  bool begins = wanted.size() >= 3 && nearest.starts_with(wanted);
+  size_t most = std::max<size_t>(longer * 2 / 5, 1);
+  bool is_near = edit_distance(wanted, nearest) <= most;
+  bool begins = (wanted.size() >= 3 && nearest.starts_with(wanted)) ||
+                (nearest.size() >= 3 && wanted.starts_with(nearest));
   return (is_near && longer > 1) || begins ? nearest : "";
 }
 

@@ -11,8 +11,8 @@ namespace braid {
 std::string nearest_name(std::string_view wanted,
                          const std::vector<std::string>& names);
 
-// The same when it is so near that it may have been meant: of short words one
-// letter may differ, of longer ones every third; else empty.
+// The same when it is so near that it may have been meant: two letters
+// in five may differ, or one is how the other begins; else empty.
 std::string near_name(std::string_view wanted,
                       const std::vector<std::string>& names);
 
