@@ -131,6 +131,16 @@ set_target_properties(braid_all PROPERTIES EXPORT_NAME braid)
 add_library(braid::braid ALIAS braid_all)
 list(APPEND braid_libraries braid_all)
 
+# What libraries with data of one's own compile with: a header, nothing to link.
+add_library(braid_source INTERFACE)
+target_compile_features(braid_source INTERFACE cxx_std_20)
+target_include_directories(braid_source INTERFACE
+  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+set_target_properties(braid_source PROPERTIES EXPORT_NAME source)
+add_library(braid::source ALIAS braid_source)
+list(APPEND braid_libraries braid_source)
+
 # The command line: a library, so that its parts can be tested, and a main.
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${braid_src}/cli/*.cpp")
 list(REMOVE_ITEM sources "${braid_src}/cli/main.cpp")

@@ -22,7 +22,7 @@ import re
 import sys
 
 import torch
-from exporting import ExportError, export
+from exporting import ExportError, export, sweep
 from exporting.imports import find_object, users_error
 
 EXAMPLES = """\
@@ -37,6 +37,8 @@ examples:
   a module that gives logits, with a loss added
     export_model.py torch.nn.Linear --set in_features=4 out_features=3 \\
         --inputs 'input:f32[8,4]' 'y:i64[8]<3>' --loss cross_entropy --target y --out linear.pt2
+  three widths, and widths.yaml that trains them as members
+    export_model.py nets.Net --set hidden=32,64,128 --inputs 'x:f32[8,16]' --out widths.pt2
   a function that returns a module, weights from a file, any batch size
     export_model.py train.make_model --state best.safetensors --dynamic 0 \\
         --inputs 'ids:i64[8,128]<50257>' --out gpt.pt2
@@ -156,7 +158,10 @@ def read_arguments(arguments):
     add("--inputs", nargs="+", required=True, metavar="INPUT", help="NAME:TYPE[SIZES]<BOUND>")
     add("--out", required=True, metavar="FILE", help="the .pt2 file to write")
     add("--set", nargs="+", default=[], action="extend", metavar="NAME=VALUE",
-        help="arguments of the constructor")  # fmt: skip
+        help="arguments of the constructor; several values, as hidden=32,64,128, give a "
+        "file for each and a job that trains all")  # fmt: skip
+    add("--job", metavar="FILE",
+        help="of several files: a job without model, which the new one begins with")  # fmt: skip
     add("--state", metavar="FILE", help="weights to load, safetensors")
     add("--dtype", choices=["f32", "f64", "bf16", "f16"], help="convert the module to this type")
     add("--dynamic", nargs="+", type=int, default=[], metavar="DIM",
@@ -170,12 +175,12 @@ def read_arguments(arguments):
     return parser.parse_args(arguments)
 
 
-def run(options):
+def run(options, settings, out):
     torch.manual_seed(options.seed)
     dtype = DTYPES[options.dtype] if options.dtype else torch.float32
 
     def make():
-        module = make_module(options.module, dict(parse_value(text) for text in options.set))
+        module = make_module(options.module, dict(parse_value(text) for text in settings))
         return module.to(dtype) if options.dtype else module
 
     module = make()
@@ -185,7 +190,7 @@ def run(options):
     generator = torch.Generator().manual_seed(options.seed)
     inputs = dict(parse_input(text, dtype, generator) for text in options.inputs)
     return export(
-        module, inputs, options.out, dynamic=options.dynamic, loss=options.loss,
+        module, inputs, out, dynamic=options.dynamic, loss=options.loss,
         target=options.target, output=options.output, check_gradients=options.check_gradients,
         make=make if is_fresh and not options.state else None,
     )  # fmt: skip
@@ -194,15 +199,26 @@ def run(options):
 def main(arguments=None):
     options = read_arguments(arguments)
     try:
-        done = run(options)
+        sizes = sweep.choices(options.set)
+        if options.job and len(sizes) == 1:
+            raise ExportError("--job is for several values: --set hidden=32,64")
+        for name, settings in sizes:
+            out = sweep.file_of(options.out, name)
+            show(run(options, settings, out), out)
+        if len(sizes) > 1:
+            job = sweep.write_job([name for name, _ in sizes], options.out, options.job)
+            print(f"done  {job}: {len(sizes)} members")
     except ExportError as error:
         print(f"[export_model] {error}", file=sys.stderr)
         return 2
+    return 0
+
+
+def show(done, out):
     for note in done.notes:
         print(f"note  {note}")
     nodes = sum(node.op == "call_function" for node in done.program.graph.nodes)
-    print(f"done  {options.out}: {nodes} operations, {len(done.program.state_dict)} tensors")
-    return 0
+    print(f"done  {out}: {nodes} operations, {len(done.program.state_dict)} tensors")
 
 
 if __name__ == "__main__":

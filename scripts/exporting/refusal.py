@@ -22,7 +22,7 @@ REASONS = [
     (r"_detect_is_causal_mask", "nn.Transformer compares the mask to find out if it is causal",
      "pass is_causal, tgt_is_causal or src_is_causal, True or False"),
     (r"expert", "the experts are chosen by sizes that depend on data",
-     "in transformers: set_experts_implementation('batched_mm') on the model"),
+     "in transformers: set_experts_implementation('grouped_mm') on the model"),
     (r"nonzero|masked_select|aten\._?unique|DynamicOutputShape|bincount|repeat_interleave",
      "the size of a result depends on data",
      "keep sizes fixed: torch.where, or a product with the mask, instead of a selection"),

@@ -29,6 +29,23 @@ TEST(CallText, PrintsWhatItReads) {
   }
 }
 
+TEST(CallText, ReadsPercentagesWhereTheyAreTaken) {
+  CallText expected{"f",
+                    {{"a", {5}, false, true}, {"b", {50, 7.5}, true, true}}};
+  const char* text = "f(a=5%,b=[50%,7.5%])";
+  EXPECT_EQ(parse_call(text, "", Percents::kTaken), expected);
+  EXPECT_EQ(call_text(expected), text);
+  EXPECT_EQ(problem_of("f(a=5%)"), "[part] '5%' is no number, in 'f(a=5%)'");
+  auto problem = [](const char* mixed) {
+    return thrown_by([&] { parse_call(mixed, "[part]", Percents::kTaken); });
+  };
+  EXPECT_EQ(problem("f(a=[1,5%])"),
+            "[part] 'f(a=[1,5%])' has numbers and percentages in one list");
+  for (const char* wrong : {"f(a=%)", "f(a=5%%)", "f(a=5 %)", "f(a=x%)"}) {
+    EXPECT_NE(problem(wrong), "") << wrong;
+  }
+}
+
 TEST(CallText, RefusesTheRest) {
   for (const char* text :
        {"", "(a=1)", "f(", "f)", "f(a)", "f(a=)", "f(=1)", "f(a=1", "f(a=1))",

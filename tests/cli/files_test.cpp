@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "braid/cli/members_file.h"
-#include "braid/cli/plan_file.h"
 #include "braid/cli/settings.h"
 #include "braid/models/models.h"
+#include "braid/train/job/job_plan.h"
 #include "io/scratch.h"
 #include "thrown.h"
 
@@ -15,6 +15,12 @@ namespace {
 using plan::Activations;
 using plan::Parameters;
 using plan::Update;
+
+// A plan for these segments.
+plan::Plan read_plan(const std::filesystem::path& path,
+                     const std::vector<std::string>& segments) {
+  return plan::resolve(train::read_plan_file(path), segments);
+}
 
 class Files : public testing::Test {
  protected:

@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 
 #include "data/files.h"
@@ -132,18 +133,49 @@ TEST_F(Npy, RefusesAClassOutOfRange) {
                   "expected a number below 2^63");
 }
 
-TEST_F(Npy, RefusesFortranOrderWithAHint) {
-  std::string data = bytes_text<float>({1, 2, 3, 4, 5, 6});
-  std::string message = refused(npy_text("<f4", "(2, 3)", data, 1, "True"));
-  expect_contains(message, "fortran_order: True");
-  expect_contains(message, "HINT: save numpy.ascontiguousarray");
+// Element (i, j, k) of an array of so many is 100 i + 10 j + k.
+std::string fortran_text(int64_t ni, int64_t nj, int64_t nk) {
+  std::vector<float> data;
+  for (int64_t k = 0; k < nk; ++k) {
+    for (int64_t j = 0; j < nj; ++j) {
+      for (int64_t i = 0; i < ni; ++i) {
+        data.push_back(static_cast<float>(100 * i + 10 * j + k));
+      }
+    }
+  }
+  return npy_text("<f4", fmt::format("({}, {}, {})", ni, nj, nk),
+                  bytes_text(data), 1, "True");
+}
+
+TEST_F(Npy, PutsFortranOrderIntoRows) {
+  for (auto [ni, nj, nk] : std::vector<std::array<int64_t, 3>>{
+           {2, 3, 4}, {1, 3, 2}, {70, 2, 3}, {33, 1, 5}, {5, 4, 1}}) {
+    DatasetPtr data = open_text(fortran_text(ni, nj, nk));
+    ASSERT_EQ(data->size(), ni);
+    EXPECT_EQ(data->fields()[0].shape, (Shape{nj, nk}));
+    for (int64_t i = 0; i < ni; ++i) {
+      std::vector<float> want;
+      for (int64_t j = 0; j < nj; ++j) {
+        for (int64_t k = 0; k < nk; ++k) {
+          want.push_back(static_cast<float>(100 * i + 10 * j + k));
+        }
+      }
+      EXPECT_EQ(values_of<float>(*data, i, 0), want) << ni << " " << nj;
+    }
+  }
   // One row or one column lies the same either way.
-  EXPECT_EQ(open_text(npy_text("<f4", "(6, 1)", data, 1, "True"))->size(), 6);
+  std::string line = bytes_text<float>({1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(open_text(npy_text("<f4", "(6, 1)", line, 1, "True"))->size(), 6);
+  // Sizes are compared before anything is put elsewhere.
+  expect_contains(refused(npy_text("<f4", "(2, 3)", "123", 1, "True")),
+                  "got 3 bytes");
+  expect_contains(refused(npy_text("<f4", "(9999999999, 0)", "", 1, "True")),
+                  "expected at least one sample");
 }
 
 TEST_F(Npy, RefusesOtherFiles) {
-  expect_contains(refused("PK\x03\x04 an npz"),
-                  "an .npz file must be unpacked");
+  expect_contains(refused("PK\x03\x04 no zip"), "a.npy");
+  expect_contains(refused("\x80\x04 a pickle"), "expected a .npy file");
   expect_contains(refused(npy_text("<f4", "(2,)", "1234567")), "got 7 bytes");
   expect_contains(refused(npy_text("<f4", "(2,)", "123456789")), "got 9 bytes");
   expect_contains(refused(npy_text("<f4", "()", "1234")), "expected rows");

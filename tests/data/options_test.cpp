@@ -63,6 +63,23 @@ TEST(DataOptions, AreReadByKind) {
   EXPECT_TRUE(options.is_given("noise"));
 }
 
+// As lists of a job file come, where texts are quoted there.
+TEST(DataOptions, ItemsOfListsMayBeQuoted) {
+  auto names = [](const std::string& text) {
+    return Options("test", {{"names", Option::Kind::kNames, "", ""}},
+                   {{"names", text}})
+        .names("names");
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names("[\"a\",b, \"c, d\"]"), (Names{"a", "b", "c, d"}));
+  EXPECT_EQ(names("\"x=y\""), Names{"x=y"});
+  EXPECT_EQ(names("[\"\",\"say \\\"no\\\"\", \"a\\\\b\\n\"]"),
+            (Names{"", "say \"no\"", "a\\b\n"}));
+  EXPECT_EQ(names("[\"open, b]"), (Names{"\"open", "b"}));
+  EXPECT_EQ(names("[a\"b, c]"), (Names{"a\"b", "c"}));
+  EXPECT_THROW(names("[a,,b]"), std::invalid_argument);
+}
+
 TEST(DataOptions, TakeRelativePathsFromTheBase) {
   EXPECT_EQ(read({}).path("file"), "/base/a.txt");
   EXPECT_EQ(read({{"file", "/x/b.txt"}}).path("file"), "/x/b.txt");

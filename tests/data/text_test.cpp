@@ -99,7 +99,7 @@ TEST(Vocabulary, IsInTheOrderOfCodePoints) {
   Vocabulary vocabulary(U"hello\U0001F600");
   EXPECT_EQ(vocabulary.characters(),
             (std::vector<char32_t>{'e', 'h', 'l', 'o', 0x1F600}));
-  EXPECT_EQ(vocabulary.encode(U"\U0001F600leo"),
+  EXPECT_EQ(vocabulary.encode(U"\U0001F600leo", "text", "t"),
             (std::vector<uint32_t>{4, 2, 0, 3}));
 }
 

@@ -54,3 +54,13 @@ def noise(shape, seed, name, step):
     first, second = words[:, 0] * 2.0**-32, words[:, 1] * 2.0**-32
     values = np.sqrt(-2 * np.log(1 - first)) * np.cos(6.283185307179586 * second)
     return torch.from_numpy(values.reshape(shape))
+
+
+def split(size, share, seed=0):
+    """What a split trains and evaluates on: Fisher and Yates, from the front."""
+    count = round(share * size) if share < 1 else share
+    row = list(range(size))
+    for i, draw in zip(range(count), random_bits(seed, "split", 0, count), strict=True):
+        other = i + (draw * (size - i) >> 64)
+        row[i], row[other] = row[other], row[i]
+    return sorted(row[count:]), sorted(row[:count])

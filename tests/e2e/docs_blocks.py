@@ -112,7 +112,7 @@ class Session:
 
     def __init__(self, folder, braid):
         self.folder, self.braid = Path(folder), braid
-        for name in ("examples", "scripts", "docs"):
+        for name in ("examples", "scripts", "docs", "src"):
             (self.folder / name).symlink_to(ROOT / name)
         for name in ("bin", "home"):
             (self.folder / name).mkdir()

@@ -50,14 +50,23 @@ def build(name, dtype, table=MODULES):
         pytest.skip(f"no {error.name}: pip install -r tests/e2e/requirements.txt")
 
 
+def floats_of(node):
+    """The types of a node's floating-point values."""
+    values = torch.utils._pytree.tree_leaves(node.meta.get("val"))
+    return [v.dtype for v in values if isinstance(v, torch.Tensor) and v.is_floating_point()]
+
+
 def reached_by_data(program):
-    """Nodes that a floating-point parameter, buffer or input leads to."""
+    """Nodes that a floating-point parameter, buffer or input leads to.
+
+    Whole numbers end the way: places and counts have no rounding, whatever
+    type they are counted in later.
+    """
     reached = set()
     for node in program.graph.nodes:
-        value = node.meta.get("val")
-        start = node.op == "placeholder" and isinstance(value, torch.Tensor)
-        begins = start and value.is_floating_point()
-        if begins or any(source in reached for source in node.all_input_nodes):
+        begins = node.op == "placeholder"
+        leads = begins or any(source in reached for source in node.all_input_nodes)
+        if leads and floats_of(node):
             reached.add(node)
     return reached
 
@@ -66,9 +75,7 @@ def coarsest(program, dtype):
     """The least precise type that a result goes through."""
     found = dtype
     for node in reached_by_data(program):
-        for value in torch.utils._pytree.tree_leaves(node.meta.get("val")):
-            if isinstance(value, torch.Tensor) and value.is_floating_point():
-                found = max(found, value.dtype, key=lambda t: torch.finfo(t).eps)
+        found = max(found, *floats_of(node), key=lambda t: torch.finfo(t).eps)
     return found
 
 

@@ -167,7 +167,7 @@ def test_fields_of_another_order_are_evaluated_by_name(tmp_path):
     assert abs(mixed.item() - run.evaluation["loss"]) > 1e-3  # else the test shows nothing
 
 
-def test_labels_that_files_number_themselves_must_agree(tmp_path):
+def test_labels_that_files_number_themselves_agree(tmp_path):
     (tmp_path / "train.csv").write_text("1,2,cat\n3,4,dog\n5,6,eel\n")
     (tmp_path / "eval.csv").write_text("1,2,dog\n3,4,eel\n")
     (tmp_path / "train.txt").write_text("abcdabcd" * 9)
@@ -178,14 +178,19 @@ def test_labels_that_files_number_themselves_must_agree(tmp_path):
         return write_job(tmp_path, model=more["model"], data=data[0], eval={"data": data[1]})
 
     table = job("csv", end="csv", model="mlp(hidden=4)")
-    check_message(
-        run_braid("validate", table, code=1).stderr, ["class 0", "'cat'", "'dog'", "names"]
-    )
+    run_braid("validate", table)
+    other = run_braid("validate", table, "eval.data.names=[dog, eel]", code=1)
+    check_message(other.stderr, ["class 0", "'cat'", "'dog'", "names"])
     names = "[cat, dog, eel]"
     run_braid("validate", table, f"data.names={names}", f"eval.data.names={names}")
+    (tmp_path / "eval.csv").write_text("1,2,dog\n3,4,fox\n")
+    unknown = run_braid("validate", table, code=1).stderr
+    check_message(unknown, ["a label that the training data have", "'fox'", "eval.csv, line 2"])
     text = job("text", end="txt", model="transformer_lm(width=8,heads=1,layers=1)")
     words = ["data.length=4", "eval.data.length=4"]
-    check_message(run_braid("validate", text, *words, code=1).stderr, ["U+0061", "U+0062"])
+    run_braid("validate", text, *words)
+    (tmp_path / "eval.txt").write_text("bcdx" * 9)
+    check_message(run_braid("validate", text, *words, code=1).stderr, ["U+0078", "eval.txt"])
 
 
 @pytest.mark.parametrize("model", ["mlp", "mixer.pt2"])

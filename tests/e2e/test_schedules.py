@@ -1,10 +1,13 @@
 """Every schedule against torch.optim.lr_scheduler over 200 steps, in float64."""
 
 import copy
+import math
 
+import job_run
 import pytest
 import torch
 from braid_run import Result, run_braid, run_members, run_step, step_args
+from job_run import JobRun, bits
 from measure import assert_near, train
 from mlp_files import MODEL, write_mlp
 from torch.optim import lr_scheduler as torch_lr
@@ -277,6 +280,86 @@ def test_another_schedule_is_another_run(files, tmp_path):
     run_braid(*args("cosine(steps=50)"))
     failed = run_braid(*args("cosine(steps=51)"), code=2)
     assert "members/0/schedule" in failed.stderr
+
+
+@pytest.mark.parametrize("short, full", [
+    ("cosine", "cosine(steps=60)"),
+    ("cosine(warmup=5%,min_lr=1e-4)", "cosine(steps=57,min_lr=1e-4,warmup=3)"),
+    ("one_cycle", "one_cycle(steps=60)"),
+    ("multi_step(milestones=[50%,75%])", "multi_step(milestones=[30,45])"),
+])  # fmt: skip
+def test_steps_end_what_has_no_length(files, tmp_path, short, full):
+    inputs = files[0] / "inputs.safetensors"
+    runs = [run_step(MODEL, inputs, 60, "sgd", {"lr": 0.05}, tmp_path / str(i), threads=1,
+                     schedule=text) for i, text in enumerate((short, full))]  # fmt: skip
+    assert runs[0].raw() == runs[1].raw()
+
+
+def table(folder, rows=22):
+    lines = [f"{i % 7 / 7},{i % 5 / 5},{i % 3}" for i in range(rows)]
+    (folder / "table.csv").write_text("\n".join(lines) + "\n")
+    return {
+        "model": "mlp(hidden=4)", "data": {"source": "csv", "file": "table.csv"},
+        "optimizer": {"kind": "sgd", "lr": 0.1}, "batch_size": 8, "threads": 1, "log_every": 1,
+        "epochs": 4,
+    }  # fmt: skip
+
+
+def test_epochs_end_what_has_no_length(tmp_path):
+    """Three batches of an epoch, the last one short: 12 steps."""
+    base = table(tmp_path)
+    full = job_run.train(tmp_path, base | {"schedule": "cosine(steps=11,warmup=1)"}, out="full")
+    short = job_run.train(tmp_path, base | {"schedule": "cosine(warmup=8%)"}, out="short")
+    assert bits(short) == bits(full)
+    assert short.values("lr")[-1] == pytest.approx(0.1 * (1 + math.cos(math.pi * 10 / 11)) / 2)
+    assert "cosine(warmup=8%)" in (tmp_path / "short" / "config.yaml").read_text()
+    by_map = job_run.train(tmp_path, base | {"schedule": {"kind": "cosine", "warmup": "8%"}},
+                           "epochs=3", "drop_last=true", out="map")  # fmt: skip
+    assert len(by_map.values("lr")) == 6
+    assert by_map.values("lr")[0] == 0.1, "8 % of six steps are none"
+
+
+def test_each_of_a_list_has_its_own_length(tmp_path):
+    base = table(tmp_path) | {"schedule": "linear(warmup=25%)"}
+    members = [{"name": "long"}, {"name": "short", "epochs": 2}, {"name": "mine", "steps": 5}]
+    path = tmp_path / "list.yaml"
+    path.write_text(job_run.json.dumps(base | {"members": members}))
+    run_braid("train", path, "--out", tmp_path / "list", "-q")
+    for name, steps in (("long", 12), ("short", 6), ("mine", 5)):
+        rise = round(steps / 4 + 1e-9)
+        want = [0.1 * (t / rise if t < rise else 1 - (t - rise) / (steps - rise))
+                for t in range(steps)]  # fmt: skip
+        assert JobRun(tmp_path / "list" / name).values("lr") == pytest.approx(want)
+
+
+def test_a_longer_run_has_the_rates_of_its_length(tmp_path):
+    """From where it goes on; what was done stays done."""
+    job_run.train(tmp_path, table(tmp_path) | {"schedule": "cosine"})
+    config = tmp_path / "run" / "config.yaml"
+    text = config.read_text()
+    assert "epochs: 4" in text
+    config.write_text(text.replace("epochs: 4", "epochs: 6"))
+    run_braid("resume", tmp_path / "run", "-q")
+
+    def rate(step, steps):
+        return 0.1 * (1 + math.cos(math.pi * step / steps)) / 2
+
+    want = [rate(t, 12) for t in range(12)] + [rate(t, 18) for t in range(12, 18)]
+    assert JobRun(tmp_path / "run").values("lr") == pytest.approx(want)
+
+
+def test_phases_count_their_own_updates(tmp_path):
+    base = table(tmp_path)
+    net = {"model": "mlp(features=2,classes=2,hidden=3)", "optimizer": {"kind": "sgd", "lr": 0.1}}
+    job = {k: v for k, v in base.items() if k not in ("model", "optimizer", "epochs")} | {
+        "networks": {"f": net | {"schedule": "linear"}, "g": net | {"schedule": "linear"}},
+        "phases": [{"learns": "f", "loss": "mse(f(x), 1)"},
+                   {"learns": "g", "loss": "mse(g(x), 1)", "every": 2}],
+        "steps": 7,
+    }  # fmt: skip
+    run = job_run.train(tmp_path, job)
+    assert run.values("f/lr") == pytest.approx([0.1 * (1 - t / 7) for t in range(7)])
+    assert run.values("g/lr") == pytest.approx([0.1 * (1 - t // 2 / 4) for t in range(7)])
 
 
 def test_mistakes_are_named(files, tmp_path):

@@ -36,6 +36,16 @@ const std::vector<Target>& targets() {
       {"tokens", "f", {{"file", "f"}, {"length", "2"}, {"vocab", "9"}}},
       {"cifar100", "train.bin", {{"folder", "."}}},
       {"images", "a/f.png", {{"folder", "."}, {"side", "3"}}},
+      {"npy", "f", {{"file", "f"}}},
+      {"csv",
+       "f",
+       {{"file", "f"},
+        {"missing", "median"},
+        {"standardise", "true"},
+        {"categories", "codes"},
+        {"unknown", "own"}}},
+      {"text", "f", {{"file", "f"}, {"length", "2"}, {"unit", "words"}}},
+      {"clouds", "a/f.pts", {{"folder", "."}, {"points", "4"}}},
   };
   return all;
 }

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "braid/cli/members_file.h"
-#include "braid/cli/plan_file.h"
 #include "braid/cli/settings.h"
 #include "braid/models/models.h"
 #include "braid/train/job/job_file.h"
 #include "braid/train/job/job_list.h"
 #include "braid/train/job/job_names.h"
+#include "braid/train/job/job_plan.h"
 
 namespace {
 
@@ -78,7 +78,8 @@ void read_members(const std::filesystem::path& path) {
 }
 
 void read_plan(const std::filesystem::path& path) {
-  plan::Plan plan = cli::read_plan(path, {"stem", "blocks.0", "head"});
+  plan::Plan plan =
+      plan::resolve(train::read_plan_file(path), {"stem", "blocks.0", "head"});
   if (plan.segments.size() != 3 || plan.depth < 0 || plan.depth > 64) {
     std::abort();
   }

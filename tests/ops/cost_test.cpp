@@ -34,6 +34,22 @@ TEST(CostTest, MatrixProducts) {
             2 * 2 * 6 * 5 * 3);
 }
 
+// Where groups end is not known before the step: all rows count.
+TEST(CostTest, GroupedProducts) {
+  ValueType offsets{DType::kInt32, {3}};
+  EXPECT_EQ(cost_of("grouped_mm", {f32({8, 5}), f32({3, 5, 4}), offsets}).flops,
+            2 * 8 * 5 * 4);
+  EXPECT_EQ(
+      cost_of("grouped_mm_contract", {f32({5, 8}), f32({8, 4}), offsets}).flops,
+      2 * 8 * 5 * 4);
+  offsets.shape = {2, 3};
+  EXPECT_EQ(
+      cost_of("grouped_mm_contract", {f32({2, 5, 8}), f32({2, 8, 4}), offsets},
+              {{"members", int64_t{2}}})
+          .flops,
+      2 * 2 * 8 * 5 * 4);
+}
+
 TEST(CostTest, Convolutions) {
   ValueType x = f32({2, 4, 8, 9}), w = f32({6, 4, 3, 3});
   ValueType y = f32({2, 6, 8, 9}), grouped = f32({6, 2, 3, 3});

@@ -179,6 +179,30 @@ TEST(ShapeRules, MatrixProducts) {
       {"linear", {f32({7, 5}), f32({3, 5})}, members(-1), "members"}});
 }
 
+TEST(ShapeRules, ProductsOfGroups) {
+  ValueType a = f32({7, 5}), b = f32({3, 5, 2}), ends = i64({3});
+  expect_all(std::vector<Good>{
+      {"grouped_mm", {a, b, ends}, {}, "f32[7, 2]"},
+      {"grouped_mm",
+       {f32({4, 7, 5}), f32({4, 3, 5, 2}), i64({4, 3})},
+       members(4),
+       "f32[4, 7, 2]"},
+      {"grouped_mm_contract", {f32({5, 7}), a, ends}, {}, "f32[3, 5, 5]"},
+      {"grouped_mm_contract",
+       {f32({4, 5, 7}), f32({4, 7, 2}), i64({4, 3})},
+       members(4),
+       "f32[4, 3, 5, 2]"}});
+  expect_all(std::vector<Bad>{
+      {"grouped_mm", {f32({7, 4}), b, ends}, {}, "does not fit"},
+      {"grouped_mm", {a, b, i64({2})}, {}, "in groups of [2] does not fit"},
+      {"grouped_mm", {a, a, ends}, {}, "ranks 2 and 2, expected 2 and 3"},
+      {"grouped_mm", {f64({7, 5}), b, ends}, {}, "one type of floats"},
+      {"grouped_mm", {a, b, f32({3})}, {}, "expected i32 or i64"},
+      {"grouped_mm", {a, b, i64({1, 3})}, {}, "expected i32 or i64"},
+      {"grouped_mm", {a, b, ends}, members(7), "members"},
+      {"grouped_mm_contract", {a, a, ends}, {}, "does not fit"}});
+}
+
 TEST(ShapeRules, Convolutions) {
   ValueType x = f32({2, 4, 8, 9});
   expect_all(std::vector<Good>{

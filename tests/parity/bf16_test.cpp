@@ -46,27 +46,10 @@ double limit_of(const Row& row) {
 
 class Bf16Parity : public testing::TestWithParam<Row> {};
 
-TEST_P(Bf16Parity, ForwardAndGradientsEqualLibtorch) {
+TEST_P(Bf16Parity, EqualsLibtorchAloneAndInAnArray) {
   runtime::CpuBackend backend(kernels(), {});
   Row row = narrowed(GetParam());
-  Tensors inputs = random_inputs(row, kF32, 0);
-  auto got = run_braid(row, {inputs}, kF32, backend, false, kBF16);
-  expect_near(got[0], run_reference(row, inputs), limit_of(row));
-  auto again = run_braid(row, {inputs}, kF32, backend, false, kBF16);
-  expect_near(again[0], got[0], 0);
-}
-
-TEST_P(Bf16Parity, ArrayOfThreeEqualsSoloRuns) {
-  runtime::CpuBackend backend(kernels(), {});
-  Row row = narrowed(GetParam());
-  std::vector<Tensors> inputs;
-  for (int64_t m = 0; m < 3; ++m) inputs.push_back(random_inputs(row, kF32, m));
-  auto members = run_braid(row, inputs, kF32, backend, true, kBF16);
-  for (size_t m = 0; m < 3; ++m) {
-    SCOPED_TRACE(m);
-    auto solo = run_braid(row, {inputs[m]}, kF32, backend, false, kBF16);
-    expect_near(members[m], solo[0], limit_of(row));
-  }
+  expect_parity(row, kF32, kBF16, backend, limit_of(row));
 }
 
 // Ops that the pass gives f32 are tested in f32, and what has no float

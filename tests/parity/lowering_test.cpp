@@ -24,10 +24,9 @@ class LoweringParity : public testing::TestWithParam<Params> {
   Lowering lowering() const { return std::get<1>(GetParam()); }
   DType dtype() const { return std::get<2>(GetParam()); }
 
-  std::vector<Results> run(const std::vector<Tensors>& inputs, bool as_array) {
-    runtime::CpuBackend backend(kernels(), {});
-    return run_braid(row(), inputs, dtype(), backend, as_array, DType::kFloat32,
-                     lowering());
+  PreparedRow prepared(const std::vector<Tensors>& like, bool as_array) {
+    return {row(),           like,      dtype(), backend_, as_array,
+            DType::kFloat32, lowering()};
   }
 
   void expect_near(const Results& got, const Results& want) {
@@ -37,20 +36,24 @@ class LoweringParity : public testing::TestWithParam<Params> {
       EXPECT_LE(difference(got.at(name), value), tolerance(row(), dtype()));
     }
   }
+
+ private:
+  runtime::CpuBackend backend_{kernels(), {}};
 };
 
 TEST_P(LoweringParity, MembersEqualSoloRuns) {
   std::vector<Tensors> inputs;
-  std::vector<Results> solo;
   for (int64_t m = 0; m < 5; ++m) {
     inputs.push_back(random_inputs(row(), dtype(), m));
-    solo.push_back(run({inputs.back()}, false)[0]);
   }
+  PreparedRow alone = prepared({inputs[0]}, false);
+  std::vector<Results> solo;
+  for (const Tensors& one : inputs) solo.push_back(alone.run({one})[0]);
   for (size_t members : {1, 2, 3, 5}) {
     SCOPED_TRACE(members);
     std::vector<Tensors> some(inputs.begin(),
                               inputs.begin() + static_cast<int64_t>(members));
-    std::vector<Results> got = run(some, true);
+    std::vector<Results> got = prepared(some, true).run(some);
     for (size_t m = 0; m < members; ++m) expect_near(got[m], solo[m]);
   }
 }

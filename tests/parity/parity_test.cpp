@@ -16,7 +16,7 @@ std::vector<Row> all_rows() {
         attention_rows, loss_rows,    pointwise_loss_rows, activation_rows,
         math_rows,      compare_rows, softmax_rows,        sort_rows,
         index_rows,     pad_rows,     arrange_rows,        factory_rows,
-        upsample_rows,  rnn_rows,     foreign_rows}) {
+        upsample_rows,  rnn_rows,     foreign_rows,        grouped_rows}) {
     std::vector<Row> more = family();
     rows.insert(rows.end(), more.begin(), more.end());
   }
@@ -29,39 +29,15 @@ double tolerance(DType dtype) {
   return dtype == DType::kFloat64 ? 1e-10 : 1e-5;
 }
 
-void expect_same_bits(const Results& a, const Results& b) {
-  for (const auto& [name, value] : b) {
-    EXPECT_EQ(difference(a.at(name), value), 0) << name << " differs";
-  }
-}
-
 class Parity : public testing::TestWithParam<std::tuple<Row, DType>> {
  protected:
   const Row& row() const { return std::get<0>(GetParam()); }
   DType dtype() const { return std::get<1>(GetParam()); }
 };
 
-TEST_P(Parity, ForwardAndGradientsEqualLibtorch) {
+TEST_P(Parity, EqualsLibtorchAloneAndInAnArray) {
   runtime::CpuBackend backend(kernels(), {});
-  Tensors inputs = random_inputs(row(), dtype(), 0);
-  auto got = run_braid(row(), {inputs}, dtype(), backend, false);
-  expect_near(got[0], run_reference(row(), inputs), tolerance(dtype()));
-  auto again = run_braid(row(), {inputs}, dtype(), backend, false);
-  expect_same_bits(again[0], got[0]);
-}
-
-TEST_P(Parity, ArrayOfThreeEqualsSoloRuns) {
-  runtime::CpuBackend backend(kernels(), {});
-  std::vector<Tensors> inputs;
-  for (int64_t m = 0; m < 3; ++m) {
-    inputs.push_back(random_inputs(row(), dtype(), m));
-  }
-  auto members = run_braid(row(), inputs, dtype(), backend, true);
-  for (size_t m = 0; m < 3; ++m) {
-    SCOPED_TRACE(m);
-    auto solo = run_braid(row(), {inputs[m]}, dtype(), backend, false);
-    expect_near(members[m], solo[0], tolerance(dtype()));
-  }
+  expect_parity(row(), dtype(), DType::kFloat32, backend, tolerance(dtype()));
 }
 
 std::string row_name(

@@ -65,6 +65,7 @@ std::vector<Row> pointwise_rows();
 std::vector<Row> shape_rows();
 std::vector<Row> reduce_rows();
 std::vector<Row> matmul_rows();
+std::vector<Row> grouped_rows();
 std::vector<Row> einsum_rows();
 std::vector<Row> conv_rows();
 std::vector<Row> pool_rows();

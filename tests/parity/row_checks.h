@@ -32,4 +32,24 @@ inline void expect_near(const Results& a, const Results& b, double limit) {
   }
 }
 
+// A row alone against libtorch, again with the same bits (in memory that holds
+// what the first run left), and as an array of three against each alone.
+inline void expect_parity(const Row& row, DType dtype, DType precision,
+                          runtime::Backend& backend, double limit) {
+  std::vector<Tensors> inputs;
+  for (int64_t m = 0; m < 3; ++m) {
+    inputs.push_back(random_inputs(row, dtype, m));
+  }
+  PreparedRow alone(row, {inputs[0]}, dtype, backend, false, precision);
+  std::vector<Results> solo;
+  for (const Tensors& one : inputs) solo.push_back(alone.run({one})[0]);
+  expect_near(solo[0], run_reference(row, inputs[0]), limit);
+  expect_near(alone.run({inputs[0]})[0], solo[0], 0);
+  auto members = run_braid(row, inputs, dtype, backend, true, precision);
+  for (size_t m = 0; m < 3; ++m) {
+    SCOPED_TRACE(m);
+    expect_near(members[m], solo[m], limit);
+  }
+}
+
 }  // namespace braid::parity

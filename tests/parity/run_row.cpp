@@ -9,6 +9,7 @@
 #include "braid/ops/build/functions.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "from_bytes.h"
+#include "op_table.h"
 
 namespace braid::parity {
 namespace {
@@ -160,8 +161,7 @@ PreparedRow::PreparedRow(const Row& row, const std::vector<Tensors>& like,
                          DType precision, std::optional<Lowering> lowering)
     : row_(row),
       as_array_(as_array),
-      ops_(standard_ops()),
-      trainer_(ops_, build_graph(ops_, row, dtype), backend,
+      trainer_(table(), build_graph(table(), row, dtype), backend,
                options_for(like.size(), as_array, precision, lowering)) {
   at::Tensor weights = random_weights(row, like[0]);
   feeds_["weights"] =

@@ -46,7 +46,6 @@ class PreparedRow {
 
   const Row& row_;
   bool as_array_;
-  OpTable ops_;
   train::Trainer trainer_;
   std::map<std::string, at::Tensor> feeds_;
 };

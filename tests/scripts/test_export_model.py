@@ -13,6 +13,7 @@ from torch.nn import functional as F
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 from export_model import ExportError, export, main, parse_input, parse_value  # noqa: E402
+from exporting.sweep import split_values  # noqa: E402
 
 NETS = """
 import torch
@@ -84,6 +85,44 @@ def test_program_runs_as_a_script(nets, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert torch.export.load(tmp_path / "made.pt2").state_dict["head.weight"].shape == (3, 7)
+
+
+def test_several_values_are_several_files_and_a_job(nets, tmp_path, capsys):
+    (tmp_path / "base.yaml").write_text("data: table.csv\nepochs: 1\n")
+    words = ["some_nets.Net", "--set", "hidden=4,8", "classes=2", "--inputs", "x:f32[5,4]",
+             "--dynamic", "0", "--out", str(tmp_path / "net.pt2")]  # fmt: skip
+    assert main([*words, "--job", str(tmp_path / "base.yaml")]) == 0
+    assert "base-sweep.yaml: 2 members" in capsys.readouterr().out
+    for hidden in (4, 8):
+        program = torch.export.load(tmp_path / f"net-hidden={hidden}.pt2")
+        assert program.state_dict["head.weight"].shape == (2, hidden)
+    assert (tmp_path / "base-sweep.yaml").read_text() == (
+        "data: table.csv\nepochs: 1\nmembers:\n"
+        "  - {name: 'hidden=4', model: './net-hidden=4.pt2'}\n"
+        "  - {name: 'hidden=8', model: './net-hidden=8.pt2'}\n"
+    )
+    assert main(words) == 0
+    assert "members:" in (tmp_path / "net.yaml").read_text()
+    (tmp_path / "base.yaml").write_text("model: lenet\n")
+    assert main([*words, "--job", str(tmp_path / "base.yaml")]) == 2
+    assert "has a model or members already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("32,64", ["32", "64"]),
+        ("[32,64]", ["[32,64]"]),
+        ("(32,64)", ["(32,64)"]),
+        ("relu,gelu", ["relu", "gelu"]),
+        ("'a','b'", ["'a'", "'b'"]),
+        ("a b,c", ["a b,c"]),
+        ("1e-3", ["1e-3"]),
+        ("[1,2],[3]", ["[1, 2]", "[3]"]),
+    ],
+)
+def test_values_behind_commas_are_several(text, values):
+    assert split_values(text) == values
 
 
 def test_ready_module_and_dtype(nets, tmp_path):

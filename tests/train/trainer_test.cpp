@@ -226,6 +226,19 @@ TEST(Trainer, EachMemberHasTheRateOfItsOwnStep) {
   EXPECT_EQ(number_at(state, "schedule/lr", 0), 0.5);
 }
 
+TEST(Trainer, ASchedulesLengthMustBeKnown) {
+  runtime::CpuBackend backend(kernels(), {});
+  TrainerOptions made = options();
+  for (const char* text : {"cosine", "constant(warmup=5%)"}) {
+    made.schedules = {passes::parse_schedule(text)};
+    std::string problem =
+        thrown_by([&] { Trainer(table(), forward(), backend, made); });
+    EXPECT_NE(problem.find("depends on the length of a run"), problem.npos);
+  }
+  made.schedules[0] = passes::for_length(made.schedules[0], 100);
+  Trainer trainer(table(), forward(), backend, made);
+}
+
 TEST(Trainer, GroupsHaveScheduledRates) {
   runtime::CpuBackend backend(kernels(), {});
   TrainerOptions made = options();

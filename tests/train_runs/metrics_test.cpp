@@ -38,7 +38,7 @@ struct Batch {
 std::map<std::string, double> measure(const Names& names,
                                       const std::vector<Batch>& batches) {
   runtime::CpuBackend backend(kernels(), {});
-  MetricSums sums(names);
+  MetricSums sums(names, 7);
   for (const Batch& batch : batches) {
     auto rows = static_cast<int64_t>(batch.targets.size());
     Graph graph = graph_of(classes(rows));
@@ -88,6 +88,28 @@ TEST(MetricValues, ScoresThatAreNoNumbersAreNeverRight) {
   auto values = measure({"accuracy", "top5"}, {batch});
   EXPECT_EQ(values.at("top5"), 0);
   EXPECT_EQ(values.at("accuracy"), 0);
+}
+
+// Such a row is a target that was not found, and no decision for a class.
+TEST(MetricValues, ScoresThatAreNoNumbersDecideNothing) {
+  std::vector<float> nan(7, NAN);
+  Batch batch{{nan, kFalling, kFalling}, {0, 0, 2}};
+  auto values = measure(
+      {"recall_micro", "precision_micro", "precision_macro", "auc", "top9"},
+      {batch});
+  EXPECT_DOUBLE_EQ(values.at("recall_micro"), 1 / 3.0);
+  EXPECT_DOUBLE_EQ(values.at("precision_micro"), 0.5);
+  EXPECT_DOUBLE_EQ(values.at("precision_macro"), 0.25);
+  EXPECT_DOUBLE_EQ(values.at("top9"), 2 / 3.0);
+  EXPECT_TRUE(std::isnan(values.at("auc")));
+}
+
+TEST(MetricValues, WithoutAnyTargetThereIsNoValue) {
+  Batch batch{{kFalling, kFalling}, {-100, -100}};
+  auto values = measure({"f1_macro", "auc", "accuracy", "top3"}, {batch});
+  for (const auto& [name, value] : values) {
+    EXPECT_TRUE(std::isnan(value)) << name;
+  }
 }
 
 double loss_of(const std::vector<float>& scores, int64_t target) {

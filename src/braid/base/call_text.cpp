@@ -8,10 +8,18 @@
 namespace braid {
 namespace {
 
+std::optional<double> parse_plain(std::string_view text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  auto read = std::from_chars(text.data(), end, number);
+  if (read.ptr != end || read.ec != std::errc()) return std::nullopt;
+  return number;
+}
+
 class CallReader {
  public:
-  CallReader(std::string_view text, std::string_view part)
-      : text_(text), rest_(text), part_(part) {}
+  CallReader(std::string_view text, std::string_view part, Percents percents)
+      : text_(text), rest_(text), part_(part), percents_(percents) {}
 
   CallText run() {
     CallText call{word()};
@@ -37,7 +45,7 @@ class CallReader {
     value.is_list = take('[');
     if (!value.is_list || !take(']')) {
       do {
-        value.numbers.push_back(number());
+        add_number(value);
       } while (value.is_list && take(','));
       if (value.is_list) expect(']');
     }
@@ -68,15 +76,21 @@ class CallReader {
     return word;
   }
 
-  double number() {
+  void add_number(CallValue& value) {
     std::string text = word();
-    double number = 0;
-    const char* end = text.data() + text.size();
-    auto read = std::from_chars(text.data(), end, number);
-    if (read.ptr != end || read.ec != std::errc()) {
+    auto percent =
+        percents_ == Percents::kTaken ? parse_percent(text) : std::nullopt;
+    auto number = percent ? percent : parse_plain(text);
+    if (!number) {
       fail_usage("{} '{}' is no number, in '{}'", part_, text, text_);
     }
-    return number;
+    bool is_percent = percent.has_value();
+    if (!value.numbers.empty() && value.is_percent != is_percent) {
+      fail_usage("{} '{}' has numbers and percentages in one list", part_,
+                 text_);
+    }
+    value.is_percent = is_percent;
+    value.numbers.push_back(*number);
   }
 
   [[noreturn]] void fail() const {
@@ -85,12 +99,14 @@ class CallReader {
   }
 
   std::string_view text_, rest_, part_;
+  Percents percents_;
 };
 
 std::string value_text(const CallValue& value) {
   std::string list;
   for (double number : value.numbers) {
-    list += fmt::format("{}{}", list.empty() ? "" : ",", number);
+    list += fmt::format("{}{}{}", list.empty() ? "" : ",", number,
+                        value.is_percent ? "%" : "");
   }
   return fmt::format("{}={}{}{}", value.name, value.is_list ? "[" : "", list,
                      value.is_list ? "]" : "");
@@ -98,8 +114,14 @@ std::string value_text(const CallValue& value) {
 
 }  // namespace
 
-CallText parse_call(std::string_view text, std::string_view part) {
-  return CallReader(text, part).run();
+CallText parse_call(std::string_view text, std::string_view part,
+                    Percents percents) {
+  return CallReader(text, part, percents).run();
+}
+
+std::optional<double> parse_percent(std::string_view text) {
+  if (!text.ends_with('%')) return std::nullopt;
+  return parse_plain(text.substr(0, text.size() - 1));
 }
 
 std::string call_text(const CallText& call) {

@@ -2,6 +2,7 @@
 // "multi_step(milestones=[30,80])".
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@ struct CallValue {
   std::string name;
   std::vector<double> numbers;
   bool is_list = false;
+  bool is_percent = false;  // "5%": the number is 5
 
   bool operator==(const CallValue&) const = default;
 };
@@ -24,8 +26,14 @@ struct CallText {
   bool operator==(const CallText&) const = default;
 };
 
+enum class Percents { kRefused, kTaken };
+
 // Errors begin with `part`: "[schedule]".
-CallText parse_call(std::string_view text, std::string_view part);
+CallText parse_call(std::string_view text, std::string_view part,
+                    Percents percents = Percents::kRefused);
+
+// "5%" -> 5; nothing for another text.
+std::optional<double> parse_percent(std::string_view text);
 
 // The shortest text that reads back to the same.
 std::string call_text(const CallText& call);

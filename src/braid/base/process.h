@@ -10,4 +10,7 @@ namespace braid {
 // device's account alone, which is a part of this on a CPU.
 int64_t process_peak_bytes();
 
+// What it holds now; 0 where the system does not tell.
+int64_t process_bytes();
+
 }  // namespace braid

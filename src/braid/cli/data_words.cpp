@@ -85,6 +85,7 @@ train::DataConfig read_data_words(const std::vector<std::string>& words,
       train::job_of(std::move(root), path, overrides, report);
   report.throw_if_any();
   train::resolve_data_paths(job);
+  job.data.split.reset();  // of training
   if (is_new && !has_augment) job.data.augment = base.augment;
   return job.data;
 }

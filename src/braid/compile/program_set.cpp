@@ -105,13 +105,18 @@ void merge_slots(ProgramSet& set) {
   check_places(set, known);
 }
 
+constexpr std::string_view kPlanHint =
+    "recompute, offload or spill more segments, or give no plan and the first "
+    "that fits is taken; a smaller batch, accumulate and bf16 help too";
+
 // Of the program with the largest arena; the others only add slots.
-std::string limit_report(const ProgramSet& set, int64_t limit_bytes) {
+std::string limit_report(const ProgramSet& set, int64_t limit_bytes,
+                         std::string_view hint = plan::kMemoryHint) {
   auto largest = std::ranges::max_element(
       set.programs, {},
       [](const plan::Program& program) { return program.peak_bytes(); });
   int64_t others = set.peak_bytes - largest->peak_bytes();
-  return plan::limit_report(*largest, limit_bytes, others);
+  return plan::limit_report(*largest, limit_bytes, others, hint);
 }
 
 class SetCompiler {
@@ -125,6 +130,9 @@ class SetCompiler {
   }
 
   ProgramSet run(const PlanRequest& request) {
+    if (request.named) {
+      return with_plan(plan::resolve(*request.named, steps_[0].segments));
+    }
     check_plan(request.plan);
     bool is_given = !request.plan.segments.empty() || !request.fit_to_limit;
     return is_given ? with_plan(request.plan) : smaller_and_smaller();
@@ -160,7 +168,7 @@ class SetCompiler {
       return plan.segments.size() == segments ? plan : plan::keep_all(segments);
     });
     if (fits(set)) return set;
-    fail_world("{}", limit_report(set, target_.limit_bytes));
+    fail_world("{}", limit_report(set, target_.limit_bytes, kPlanHint));
   }
 
   ProgramSet smaller_and_smaller() const {

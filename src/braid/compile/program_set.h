@@ -3,15 +3,18 @@
 // in one arena; what they take together is known here, before any memory is.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "braid/compile/pipeline.h"
+#include "braid/plan/named_plan.h"
 
 namespace braid::compile {
 
 // Which plan the programs follow.
 struct PlanRequest {
   plan::Plan plan = {};  // of the first program; empty: none is given
+  std::optional<plan::NamedPlan> named = {};  // the same by names
   // Without a plan: try plans that take less and less device memory until one
   // fits the target's limit. Else everything is kept on the device.
   bool fit_to_limit = true;

@@ -12,13 +12,20 @@ namespace {
 using Folder = std::filesystem::path;
 using Wrong = std::optional<Problem>;
 
-// A number, a flag or a list of numbers, as a call has it.
+// A number, a percentage, a flag or a list of numbers, as a call has it.
 std::optional<CallValue> call_value(const Node& node) {
   CallValue value{node.key, {}, node.is_list()};
   const std::vector<Node> one{node};
-  for (const Node& item : node.is_list() ? node.items : one) {
+  const std::vector<Node>& items = node.is_list() ? node.items : one;
+  const Node* first = items.data();
+  for (const Node& item : items) {
     if (!item.is_value()) return std::nullopt;
-    auto number = number_type().read(item, {});
+    auto percent = parse_percent(item.text);
+    if (&item != first && value.is_percent != percent.has_value()) {
+      return std::nullopt;
+    }
+    value.is_percent = percent.has_value();
+    auto number = percent ? percent : number_type().read(item, {});
     auto flag = flag_type().read(item, {});
     if (!number && !flag) return std::nullopt;
     value.numbers.push_back(number ? *number : double(*flag));
@@ -41,7 +48,7 @@ std::optional<CallText> named_call(const Node& map, std::string_view name_key) {
   if (!name) name = map.find("");
   if (!name || !name->is_value()) return std::nullopt;
   try {
-    return parse_call(name->text, "");
+    return parse_call(name->text, "", Percents::kTaken);
   } catch (const std::invalid_argument&) {
     return std::nullopt;
   }

@@ -14,7 +14,10 @@ BatchPlan::BatchPlan(int64_t size, const LoaderOptions& options, Position start)
     : size_(size),
       options_(options),
       at_(start),
-      order_(size, options.seed, options.shuffle) {}
+      order_(size, options.seed,
+             {.shuffle = options.shuffle,
+              .block = options.shuffle_block,
+              .window = options.shuffle_window}) {}
 
 int64_t BatchPlan::rows_at(Position at) const {
   int64_t rows = std::min(options_.batch_size, size_ - at.sample);

@@ -21,6 +21,11 @@ class BatchPlan {
   // when there is no further batch.
   bool next(Batch& batch, std::vector<int64_t>& indices);
 
+  // As Order::take_new_blocks().
+  std::vector<SampleRange> take_new_blocks() {
+    return order_.take_new_blocks();
+  }
+
  private:
   // Rows of the batch at `at`; 0 when its epoch is over.
   int64_t rows_at(Position at) const;

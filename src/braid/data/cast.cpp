@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "braid/base/error.h"
+#include "braid/data/wrapper.h"
 
 namespace braid::data {
 namespace {
@@ -30,34 +31,28 @@ std::vector<Field> cast_fields(std::vector<Field> fields, DType dtype) {
   return fields;
 }
 
-class Cast : public Dataset {
+class Cast : public Wrapper {
  public:
-  Cast(DatasetPtr dataset, DType dtype)
-      : Dataset(dataset->name(), cast_fields(dataset->fields(), dtype),
+  Cast(const DatasetPtr& dataset, DType dtype)
+      : Wrapper(dataset, cast_fields(dataset->fields(), dtype),
                 dataset->size()),
-        dataset_(std::move(dataset)),
         dtype_(dtype) {}
 
   void read(int64_t index, const Draw& draw,
             std::span<std::byte* const> out) const override {
-    const std::vector<Field>& from = dataset_->fields();
+    const std::vector<Field>& from = inner().fields();
     std::vector<std::vector<std::byte>> before(from.size());
-    std::vector<std::byte*> inner(out.begin(), out.end());
+    std::vector<std::byte*> there(out.begin(), out.end());
     for (size_t f = 0; f < from.size(); ++f) {
       if (!changes(from[f], dtype_)) continue;
       before[f].resize(sample_bytes(from[f]));
-      inner[f] = before[f].data();
+      there[f] = before[f].data();
     }
-    dataset_->read(index, draw, inner);
+    inner().read(index, draw, there);
     for (size_t f = 0; f < from.size(); ++f) {
       if (changes(from[f], dtype_)) convert_field(before[f], out[f]);
     }
   }
-  std::string place(size_t field, int64_t index) const override {
-    return dataset_->place(field, index);
-  }
-
-  void check() const override { dataset_->check(); }
 
  private:
   void convert_field(const std::vector<std::byte>& from, std::byte* to) const {
@@ -68,7 +63,6 @@ class Cast : public Dataset {
     }
   }
 
-  DatasetPtr dataset_;
   DType dtype_;
 };
 
@@ -90,7 +84,7 @@ DatasetPtr cast_floats(DatasetPtr dataset, DType dtype) {
                field_text(field), dataset->name());
   }
   if (!has_work) return dataset;
-  return std::make_shared<Cast>(std::move(dataset), dtype);
+  return std::make_shared<Cast>(dataset, dtype);
 }
 
 }  // namespace braid::data

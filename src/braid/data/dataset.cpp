@@ -5,28 +5,20 @@
 
 #include "braid/base/error.h"
 #include "braid/base/printable.h"
+#include "braid/data/wrapper.h"
 
 namespace braid::data {
 namespace {
 
-class FirstSamples : public Dataset {
+class FirstSamples : public Wrapper {
  public:
-  FirstSamples(DatasetPtr whole, int64_t limit)
-      : Dataset(whole->name(), whole->fields(), limit),
-        whole_(std::move(whole)) {}
+  FirstSamples(const DatasetPtr& whole, int64_t limit)
+      : Wrapper(whole, whole->fields(), limit) {}
 
   void read(int64_t index, const Draw& draw,
             std::span<std::byte* const> out) const override {
-    whole_->read(index, draw, out);
+    inner().read(index, draw, out);
   }
-  std::string place(size_t field, int64_t index) const override {
-    return whole_->place(field, index);
-  }
-
-  void check() const override { whole_->check(); }
-
- private:
-  DatasetPtr whole_;
 };
 
 std::vector<Field> chosen_fields(const Dataset& dataset,
@@ -36,28 +28,24 @@ std::vector<Field> chosen_fields(const Dataset& dataset,
   return fields;
 }
 
-class OrderedFields : public Dataset {
+class OrderedFields : public Wrapper {
  public:
-  OrderedFields(DatasetPtr dataset, std::vector<size_t> numbers)
-      : Dataset(dataset->name(), chosen_fields(*dataset, numbers),
-                dataset->size()),
-        dataset_(std::move(dataset)),
+  OrderedFields(const DatasetPtr& dataset, std::vector<size_t> numbers)
+      : Wrapper(dataset, chosen_fields(*dataset, numbers), dataset->size()),
         numbers_(std::move(numbers)) {}
 
   void read(int64_t index, const Draw& draw,
             std::span<std::byte* const> out) const override {
-    std::vector<std::byte*> inner(out.size());
-    for (size_t f = 0; f < out.size(); ++f) inner[numbers_[f]] = out[f];
-    dataset_->read(index, draw, inner);
+    std::vector<std::byte*> there(out.size());
+    for (size_t f = 0; f < out.size(); ++f) there[numbers_[f]] = out[f];
+    inner().read(index, draw, there);
   }
   std::string place(size_t field, int64_t index) const override {
-    return dataset_->place(numbers_[field], index);
+    return inner().place(numbers_[field], index);
   }
-  void check() const override { dataset_->check(); }
 
  private:
-  DatasetPtr dataset_;
-  std::vector<size_t> numbers_;  // of the dataset's fields, in this order
+  std::vector<size_t> numbers_;  // of the inner fields, in this order
 };
 
 }  // namespace
@@ -106,7 +94,7 @@ std::optional<size_t> Dataset::find_field(std::string_view field) const {
 
 DatasetPtr first_samples(DatasetPtr whole, int64_t limit) {
   if (limit >= whole->size()) return whole;
-  return std::make_shared<FirstSamples>(std::move(whole), limit);
+  return std::make_shared<FirstSamples>(whole, limit);
 }
 
 DatasetPtr ordered_fields(DatasetPtr dataset,
@@ -124,8 +112,7 @@ DatasetPtr ordered_fields(DatasetPtr dataset,
         names.size(), dataset->fields().size(), dataset->name());
   }
   if (std::ranges::is_sorted(numbers)) return dataset;
-  return std::make_shared<OrderedFields>(std::move(dataset),
-                                         std::move(numbers));
+  return std::make_shared<OrderedFields>(dataset, std::move(numbers));
 }
 
 }  // namespace braid::data

@@ -18,6 +18,8 @@
 
 namespace braid::data {
 
+struct TableFacts;
+
 // One tensor of a sample. Images are `x`, f32 [C, H, W] from 0 to 1, with a
 // label `y`, i64; language models read `tokens` and `targets`, i64 [T].
 struct Field {
@@ -31,6 +33,13 @@ struct Field {
   bool is_checked = false;
   // What the source calls each class, where it gave the numbers itself.
   std::vector<std::string> class_names = {};
+  // What a token of a text is: characters, bytes or words; empty: unknown.
+  std::string unit = {};
+  // How cells of a table were read; null: they are plain numbers. On the first
+  // field of the table.
+  std::shared_ptr<const TableFacts> table = {};
+  // Probabilities of `classes`, f32 [classes], that labels i64 [] became.
+  bool is_mixed = false;
 
   // Whether both are of one type; what is known of their values may differ.
   bool operator==(const Field& other) const {
@@ -70,8 +79,19 @@ class Dataset {
   virtual void read(int64_t index, const Draw& draw,
                     std::span<std::byte* const> out) const = 0;
 
+  // Hints that change no result: the samples of a batch, which are read next
+  // with this draw, and a range that the batches to come are from. Sources that
+  // gain from it fetch them, and may throw as read() does.
+  virtual void prepare(std::span<const int64_t> /*indices*/,
+                       const Draw& /*draw*/) const {}
+  virtual void prepare_range(int64_t /*first*/, int64_t /*count*/) const {}
+
   // Where a field of a sample comes from, for errors: "row 7 of y.npy".
   virtual std::string place(size_t field, int64_t index) const;
+
+  // How far apart two samples must be so as to share nothing: windows over one
+  // row of tokens overlap those next to them. 0: each stands alone.
+  virtual int64_t reach() const { return 0; }
 
   // Throws when what was read may not be what the files held: one became
   // shorter meanwhile. Loaders ask after every batch.

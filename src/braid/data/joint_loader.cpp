@@ -71,9 +71,10 @@ class JointLoader::Ring {
 
  private:
   struct Place {
-    std::vector<std::vector<std::byte>> storage;  // by field
-    std::vector<Batch> batches;                   // by part
-    std::vector<std::vector<int64_t>> indices;    // of their samples
+    std::vector<std::vector<std::byte>> storage;   // by field
+    std::vector<Batch> batches;                    // by part
+    std::vector<std::vector<int64_t>> indices;     // of their samples
+    std::vector<std::vector<SampleRange>> blocks;  // that they begin with
     std::exception_ptr error;
     bool is_ready = false;
   };
@@ -91,6 +92,7 @@ class JointLoader::Ring {
   void make_room(Place& place) const {
     place.batches.resize(parts_.size());
     place.indices.resize(parts_.size());
+    place.blocks.resize(parts_.size());
     for (const Field& field : fields_) {
       size_t bytes = static_cast<size_t>(most_rows_) * sample_bytes(field);
       auto& storage = place.storage.emplace_back(bytes * parts_.size());
@@ -143,9 +145,9 @@ class JointLoader::Ring {
     Place& place = place_of(claimed_);
     try {
       for (size_t i = 0; i < parts_.size(); ++i) {
-        if (plans_[i] && !plans_[i]->next(place.batches[i], place.indices[i])) {
-          return end();
-        }
+        if (!plans_[i]) continue;
+        if (!plans_[i]->next(place.batches[i], place.indices[i])) return end();
+        place.blocks[i] = plans_[i]->take_new_blocks();
       }
     } catch (...) {  // no memory for the order of the epoch
       place.error = std::current_exception();
@@ -186,6 +188,10 @@ class JointLoader::Ring {
     const LoaderPart& from = parts_[part];
     Draw draw{from.options.seed, place.batches[part].first.epoch};
     std::vector<std::byte*> out = place.batches[part].fields;
+    for (const SampleRange& block : place.blocks[part]) {
+      from.dataset->prepare_range(block.first, block.count);
+    }
+    if (from.dataset) from.dataset->prepare(place.indices[part], draw);
     for (int64_t index : place.indices[part]) {
       if (is_stopped()) return;  // the destructor waits
       from.dataset->read(index, draw, out);

@@ -18,6 +18,8 @@ void check_least(std::string_view name, int64_t value, int64_t least) {
 
 void LoaderOptions::validate() const {
   check_least("a batch_size", batch_size, 1);
+  check_least("a shuffle_block", shuffle_block, 0);
+  check_least("a shuffle_window", shuffle_window, 1);
   check_least("prefetch", prefetch, 1);
   check_least("threads", threads, 1);
 }

@@ -36,10 +36,12 @@ struct LoaderOptions {
   int64_t batch_size = 64;
   bool drop_last = false;  // leave out a last batch that is not full
   bool shuffle = true;
-  int64_t seed = 0;      // of the order and of random transforms
-  bool repeat = true;    // epoch after epoch, or one alone
-  int64_t prefetch = 2;  // batches made ahead
-  int64_t threads = 1;   // that make them
+  int64_t shuffle_block = 0;    // as Mixing in order.h
+  int64_t shuffle_window = 16;  // blocks
+  int64_t seed = 0;             // of the order and of random transforms
+  bool repeat = true;           // epoch after epoch, or one alone
+  int64_t prefetch = 2;         // batches made ahead
+  int64_t threads = 1;          // that make them
 
   // Throws std::invalid_argument when a value is out of range.
   void validate() const;

@@ -1,11 +1,11 @@
-// .npy files of NumPy, one per field; the first dimension counts samples.
+// Arrays of NumPy; the first dimension counts samples: .npy files, one per
+// field, or an .npz file, which is a zip archive of such.
 #include <algorithm>
-#include <optional>
 #include <system_error>
 
-#include "braid/data/file_cursor.h"
-#include "braid/data/npy_header.h"
-#include "braid/data/rows.h"
+#include "braid/base/error.h"
+#include "braid/data/npy_array.h"
+#include "braid/data/npz.h"
 #include "braid/data/source_rows.h"
 
 namespace braid::data {
@@ -14,33 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = Option::Kind;
 using NamedFiles = std::vector<std::pair<std::string, fs::path>>;
-
-// With the first index fastest a sample is scattered over the whole file.
-void refuse_fortran_order(const NpyHeader& header, const FileCursor& cursor) {
-  auto is_long = [](int64_t size) { return size > 1; };
-  if (!header.fortran_order || std::ranges::count_if(header.shape, is_long) < 2)
-    return;
-  cursor.fail(0, "rows one after the other", "fortran_order: True",
-              "save numpy.ascontiguousarray(array)");
-}
-
-Column read_column(const std::string& field, const fs::path& path,
-                   io::Bytes bytes, const std::string& who) {
-  FileCursor cursor(bytes, who, path.string());
-  NpyHeader header = read_npy_header(cursor);
-  refuse_fortran_order(header, cursor);
-  std::optional<size_t> needed = tensor_bytes(header.element, header.shape);
-  if (!needed || *needed != cursor.left()) {
-    cursor.fail(cursor.offset(),
-                fmt::format("{} {}", element_text(header.element),
-                            shape_text(header.shape)),
-                fmt::format("{} bytes", cursor.left()),
-                "the file is cut short, or holds more than one array");
-  }
-  size_t offset = cursor.offset();
-  return {field,         header.element, header.shape, cursor.take(*needed, ""),
-          path.string(), offset};
-}
 
 NamedFiles files_in(const fs::path& folder, const std::string& who) {
   std::error_code error;
@@ -59,26 +32,61 @@ NamedFiles files_in(const fs::path& folder, const std::string& who) {
   return files;
 }
 
-NamedFiles files_of(const Options& options) {
-  if (options.has("folder") == options.has("files")) {
-    fail_usage("[{}] expected either 'folder' or 'files', got {}",
-               options.who(), options.has("folder") ? "both" : "neither");
+// Which of the three ways to name arrays is taken.
+std::string way_of(const Options& options) {
+  std::string way;
+  for (const char* name : {"files", "folder", "file"}) {
+    if (!options.has(name)) continue;
+    if (!way.empty()) {
+      fail_usage("[{}] expected one of 'files', 'folder' and 'file', got two",
+                 options.who());
+    }
+    way = name;
   }
-  return options.has("files") ? options.files("files")
-                              : files_in(options.path("folder"), options.who());
+  if (way.empty()) {
+    fail_usage("[{}] expected one of 'files', 'folder' and 'file', got none",
+               options.who());
+  }
+  if (way != "file" && options.has("arrays")) {
+    fail_usage("[{}] 'arrays' are those of an .npz 'file'", options.who());
+  }
+  return way;
+}
+
+Column read_file(const Options& options, const std::string& field,
+                 const fs::path& path, NpyMemory& memory) {
+  memory.files.emplace_back(path);
+  io::Bytes bytes = memory.files.back().bytes();
+  if (looks_like_npz(bytes)) {
+    return read_npz_alone(options.who(), field, path.string(), bytes, memory);
+  }
+  return read_npy_array(options.who(), field, path.string(), bytes, memory);
+}
+
+std::vector<Column> read_columns(const Options& options, NpyMemory& memory) {
+  std::string way = way_of(options);
+  if (way == "file") {
+    memory.files.emplace_back(options.path("file"));
+    std::vector<std::string> wanted;
+    if (options.has("arrays")) wanted = options.names("arrays");
+    return read_npz(options.who(), wanted, options.path("file").string(),
+                    memory.files.back().bytes(), memory);
+  }
+  std::vector<Column> columns;
+  for (const auto& [field, path] :
+       way == "files" ? options.files("files")
+                      : files_in(options.path("folder"), options.who())) {
+    columns.push_back(read_file(options, field, path, memory));
+  }
+  return columns;
 }
 
 DatasetPtr open_npy(const Options& options) {
-  auto files = std::make_shared<std::vector<io::MappedFile>>();
-  std::vector<Column> columns;
-  for (const auto& [field, path] : files_of(options)) {
-    files->emplace_back(path);
-    columns.push_back(
-        read_column(field, path, files->back().bytes(), options.who()));
-  }
+  auto memory = std::make_shared<NpyMemory>();
+  std::vector<Column> columns = read_columns(options, *memory);
   apply_pixels(options, columns);
   return rows_dataset(options.who(), std::move(columns),
-                      options.whole("classes"), files);
+                      options.whole("classes"), memory);
 }
 
 }  // namespace
@@ -86,10 +94,14 @@ DatasetPtr open_npy(const Options& options) {
 Source npy_source() {
   return {
       "npy",
-      "arrays of NumPy; the first dimension counts samples",
-      "one per file: floats as they are, whole numbers as i64",
+      "arrays of NumPy, .npy and .npz; the first dimension counts samples",
+      "one per array: floats as they are, whole numbers as i64",
       {{"files", Kind::kFiles, "", "by field: [x=images.npy, y=labels.npy]"},
        {"folder", Kind::kPath, "", "instead: every x.npy in it is the field x"},
+       {"file", Kind::kPath, "",
+        "instead: an .npz file, whose every array is a field of its name"},
+       {"arrays", Kind::kNames, "",
+        "of the .npz file, as [x=x_train, y=y_train] or by name; else all"},
        pixels_option(),
        classes_option()},
       open_npy};

@@ -152,8 +152,7 @@ NpyHeader read_npy_header(FileCursor& cursor) {
   if (cursor.left() < kMagic.size() ||
       text_of(cursor.take(kMagic.size(), "header")) != kMagic) {
     cursor.fail(0, "a .npy file", "something else",
-                "an .npz file must be unpacked first (unzip), a pickle saved "
-                "anew with numpy.save");
+                "a pickle must be saved anew with numpy.save");
   }
   uint8_t version = cursor.byte("header");
   if (version < 1 || version > 3 || cursor.byte("header") != 0) {

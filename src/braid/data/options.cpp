@@ -43,20 +43,63 @@ std::string trimmed(std::string_view text) {
       text.substr(begin, text.find_last_not_of(" \t") - begin + 1));
 }
 
-// "[a, b]" or "a, b" -> {"a", "b"}
-std::vector<std::string> split_list(std::string_view text) {
+// Where the quotes at the front of the text end; npos: nowhere.
+size_t closing_quote(std::string_view text) {
+  for (size_t i = 1; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      return i;
+    }
+  }
+  return text.npos;
+}
+
+// The text between quotes, as YAML writes it.
+std::string unquoted(std::string_view text) {
+  constexpr std::string_view kEscapes = "ntr0", kMeaning("\n\t\r\0", 4);
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    bool is_escape = text[i] == '\\' && i + 1 < text.size();
+    if (is_escape) ++i;
+    size_t escape = is_escape ? kEscapes.find(text[i]) : text.npos;
+    plain += escape == text.npos ? text[i] : kMeaning[escape];
+  }
+  return plain;
+}
+
+struct Item {
+  std::string text;
+  bool is_quoted = false;
+};
+
+// "[a, b]" or "a, b" -> {"a", "b"}; "a" may be quoted, with commas in it.
+std::vector<Item> split_items(std::string_view text) {
   std::string inner = trimmed(text);
   if (inner.starts_with('[') && inner.ends_with(']')) {
     inner = inner.substr(1, inner.size() - 2);
   }
-  std::vector<std::string> items;
+  std::vector<Item> items;
   std::string_view rest = inner;
   for (;;) {
-    size_t comma = rest.find(',');
-    items.push_back(trimmed(rest.substr(0, comma)));
+    while (rest.starts_with(' ') || rest.starts_with('\t')) {
+      rest.remove_prefix(1);
+    }
+    size_t quote = rest.starts_with('"') ? closing_quote(rest) : rest.npos;
+    size_t comma = rest.find(',', quote == rest.npos ? 0 : quote);
+    std::string item = trimmed(rest.substr(0, comma));
+    bool is_quoted = quote != rest.npos && quote + 1 == item.size();
+    if (is_quoted) item = unquoted(rest.substr(1, quote - 1));
+    items.push_back({item, is_quoted});
     if (comma == rest.npos) return items;
     rest.remove_prefix(comma + 1);
   }
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> texts;
+  for (Item& item : split_items(text)) texts.push_back(std::move(item.text));
+  return texts;
 }
 
 bool is_number_list(std::string_view text) {
@@ -66,7 +109,9 @@ bool is_number_list(std::string_view text) {
 }
 
 bool is_name_list(std::string_view text) {
-  return std::ranges::none_of(split_list(text), &std::string::empty);
+  return std::ranges::all_of(split_items(text), [](const Item& item) {
+    return item.is_quoted || !item.text.empty();
+  });
 }
 
 bool is_file_list(std::string_view text) {
@@ -103,6 +148,8 @@ std::string nearest_hint(std::string_view wanted,
                        : fmt::format("\nHINT: {}", name_hint(wanted, known));
 }
 
+constexpr const char* kAnyName = "*";
+
 }  // namespace
 
 std::string kind_text(const Option& option) {
@@ -137,6 +184,10 @@ Option choice_option(std::string name, std::vector<std::string> choices,
           std::move(choices)};
 }
 
+Option any_option(std::string meaning) {
+  return {kAnyName, Kind::kText, "", std::move(meaning)};
+}
+
 Options::Options(std::string who, std::vector<Option> table, const Texts& texts,
                  std::filesystem::path base)
     : who_(std::move(who)), table_(std::move(table)), base_(std::move(base)) {
@@ -153,6 +204,9 @@ Options::Options(std::string who, std::vector<Option> table, const Texts& texts,
 
 void Options::set(const std::string& name, const std::string& text) {
   auto row = std::ranges::find(table_, name, &Option::name);
+  if (row == table_.end()) {
+    row = std::ranges::find(table_, kAnyName, &Option::name);
+  }
   if (row == table_.end()) {
     std::vector<std::string> known;
     for (const Option& option : table_) known.push_back(option.name);

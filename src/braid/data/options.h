@@ -44,6 +44,8 @@ Option limit_option();
 Option seed_option(std::string meaning);
 Option choice_option(std::string name, std::vector<std::string> choices,
                      std::string meaning);
+// A row for options of any other name, which are texts().
+Option any_option(std::string meaning);
 
 using Texts = std::map<std::string, std::string>;
 

@@ -32,11 +32,17 @@ constexpr const char* kIntro =
     "`braid validate` at sixteen times as many; both say how many these were. "
     "`allow_nan: true` beside `source` lets NaN and infinity through, and with "
     "`on_nan: skip` the steps that meet them are skipped.\n"
-    "- Training and evaluation data have the same fields, in any order. Where "
-    "a source numbers labels itself (words in `csv`, folders of `images`, "
-    "characters of `text`), both must number them alike.\n"
-    "- Compressed files are refused: unpack them first (`gunzip`, `tar "
-    "xzf`).\n\n";
+    "- Training and evaluation data have the same fields, in any order. What a "
+    "source learns from training data it reads evaluation data by: the "
+    "numbers of labels and categories, means and deviations in `csv`, "
+    "characters and words of `text`, parts of `clouds`. `eval.data` need not "
+    "say so again; a label, character or category that training does not have "
+    "is an error. Folders of `images` must be the same in both. A run keeps "
+    "what was learned as `data.json`.\n"
+    "- `split: {eval: 0.1, seed: 1}` beside `source` holds samples back from "
+    "training and evaluates on them, with every source: see [below](#split).\n"
+    "- Compressed files, but for `.npz`, are refused: unpack them first "
+    "(`gunzip`, `tar xzf`).\n\n";
 
 // Blocks that a test runs as they are.
 constexpr const char* kOwnData =
@@ -70,8 +76,54 @@ constexpr const char* kOwnData =
     "data: {source: csv, file: houses.csv, label: price, target: number}\n"
     "epochs: 20\n"
     "```\n\n"
+    "Data larger than memory, of a library or of a program of your own: "
+    "[streams.md](streams.md).\n\n"
     "Sources that have no test part of their own are evaluated on what "
-    "`eval: {data: ...}` names, in the same form as `data`.\n";
+    "`eval: {data: ...}` names, in the same form as `data`, or on what `split` "
+    "holds back.\n\n"
+    "Tables may have missing cells, columns of words and numbers of any scale; "
+    "what fills, scales and numbers them is taken from the rows that are "
+    "trained on:\n\n"
+    "```python\n"
+    "import numpy as np\n\n"
+    "area = np.random.default_rng(1).uniform(20, 200, 200)\n"
+    "with open(\"flats.csv\", \"w\") as file:\n"
+    "    file.write(\"area,district,price\\n\")\n"
+    "    for i, a in enumerate(area):\n"
+    "        district = (\"north\", \"old town\", \"\")[i % 3]\n"
+    "        cell = \"\" if i % 7 == 0 else f\"{a:.1f}\"\n"
+    "        file.write(f\"{cell},{district},{a / 50 + i % 3:.3f}\\n\")\n"
+    "```\n\n"
+    "```yaml\n"
+    "model: mlp(classes=1)\n"
+    "loss: mse\n"
+    "data:\n"
+    "  source: csv\n"
+    "  file: flats.csv\n"
+    "  target: number\n"
+    "  missing: median\n"
+    "  standardise: true\n"
+    "  categories: one_hot\n"
+    "  split: {eval: 0.2, seed: 1}\n"
+    "epochs: 5\n"
+    "```\n";
+
+constexpr const char* kSplit =
+    "\n## Split\n\n"
+    "`eval` is a share below 1, rounded to whole samples, or from 2 on their "
+    "number; `split: 0.1` alone is a share too. Which samples these are is a "
+    "function of `seed` (0) and the number of samples: not of the job's seed, "
+    "nor of the run, so members and resumed runs have the same ones. Training "
+    "has the rest, and no sample is in both. `limit` counts first.\n\n"
+    "- Where the source has a test part, the split wins: that part is not "
+    "used, and the log says so. It can be evaluated later.\n"
+    "- Samples of `text` and `tokens` are windows over one long row, of which "
+    "neighbours may overlap. There the end of the row is held back, whatever "
+    "the seed, and windows that overlap with it are in neither part: no token "
+    "that is predicted in the evaluation was seen in training.\n"
+    "- Images that are held back are only brought to the scale of those of "
+    "training (`mean`, `std`).\n"
+    "- `split` does not go with `eval.data`, nor with `networks`.\n";
 
 // Where the files of public data sets go.
 struct PublicSet {
@@ -98,6 +150,14 @@ constexpr PublicSet kPublicSets[] = {
      "a folder for every class with its pictures, one such tree for training "
      "and one for validation",
      "`images`"},
+    {"ShapeNet part",
+     "`shapenetcore_partanno_segmentation_benchmark_v0/`, unpacked",
+     "`clouds` with `list: "
+     ".../train_test_split/shuffled_train_file_list.json`, "
+     "for parts with `labels: points`"},
+    {"WikiText-2, WikiText-103, Penn Treebank",
+     "`wiki.train.tokens` and its kin as they are",
+     "`text` with `unit: words` and `val_fraction: 0`"},
     {"Tiny Shakespeare, enwik8, any book", "the text file as it is",
      "`text`; enwik8 with `unit: bytes`"},
     {"OpenWebText, FineWeb",
@@ -106,8 +166,12 @@ constexpr PublicSet kPublicSets[] = {
      "`tokens` with `vocab: 50257`; llm.c's with `skip: 1024`"},
     {"Iris, wine, other tables", "the `.csv` file as it is",
      "`csv`; wine quality with `separator: semicolon`"},
+    {"Anything larger than memory",
+     "shards: many files as `safetensors.numpy.save_file` writes them, or "
+     "`x-0000.npy`, `y-0000.npy`, ...",
+     "`shards`"},
     {"Anything in Python",
-     "`numpy.save` of one array per field, or "
+     "`numpy.save` of one array per field, `numpy.savez` or "
      "`safetensors.numpy.save_file` of all",
      "`npy`, `safetensors`"},
 };
@@ -137,8 +201,9 @@ std::string options_text(const std::vector<Option>& options) {
 
 std::string public_sets() {
   std::string text =
-      "\n## Which files go where\n\n| Data set | Files | Source |\n"
-      "| --- | --- | --- |\n";
+      "\n## Which files go where\n\n`scripts/get_data.py` fetches and unpacks "
+      "some of these, and prints the lines for a job.\n\n"
+      "| Data set | Files | Source |\n| --- | --- | --- |\n";
   for (const PublicSet& set : kPublicSets) {
     text += fmt::format("| {} | {} | {} |\n", set.name, set.files, set.use);
   }
@@ -152,8 +217,24 @@ std::string section(const Source& source) {
 }
 
 constexpr const char* kAugment =
-    "\n## Augmentation\n\nFor images: cropped, flipped, then normalised. For "
-    "validation give `mean` and `std` alone.\n\n";
+    "\n## Augmentation\n\n`data: {augment: {crop: 4, flip: true}}`, for "
+    "images: cropped, flipped, rotated, coloured, normalised, cut out of, then "
+    "mixed. Evaluation takes `mean` and `std` alone, and the labels as they "
+    "are.\n\n"
+    "- Every change is drawn from the seed, the epoch and the number of the "
+    "sample, each by itself: one more leaves the others as they were.\n"
+    "- `rotate` is bilinear. Colours are those of torchvision's `ColorJitter`, "
+    "in a random order, of pixels from 0 to 1; grey images have neither "
+    "saturation nor hue.\n"
+    "- `cutout` is that of DeVries and Taylor (2017): after `mean` and `std`, "
+    "so "
+    "its zeros are the mean; its middle is any pixel, so a part may lie "
+    "outside.\n"
+    "- `mixup` is that of Zhang et al. (2017), with a partner from all of the "
+    "data and a share of its own for every sample. The loss of a training is "
+    "then the cross entropy with probabilities; a model whose labels are read "
+    "by something else is refused. Metrics are those of evaluation, on plain "
+    "labels.\n\n";
 
 }  // namespace
 
@@ -166,6 +247,7 @@ std::string data_page() {
   }
   page += public_sets();
   page += kOwnData;
+  page += kSplit;
   for (const Source& source : all_sources()) page += section(source);
   return page + kAugment + options_text(augment_options());
 }

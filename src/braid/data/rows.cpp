@@ -93,8 +93,10 @@ Field field_of(const std::string& who, const Column& column, int64_t classes) {
   if (column.is_image) field.dtype = DType::kFloat32;
   bool is_float = is_floating(field.dtype);
   field.is_checked = !is_float || column.is_image || column.is_finite;
+  if (column.classes > 0) classes = column.classes;
   if (is_whole(column)) field.classes = classes_of(who, column, classes);
   field.class_names = column.class_names;
+  field.table = column.table;
   return field;
 }
 

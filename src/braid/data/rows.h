@@ -24,7 +24,9 @@ struct Column {
   bool is_image = false;   // bytes that become f32 from 0 to 1
   bool is_finite = false;  // floats that were looked at already
   std::vector<std::string> class_names = {};
-  std::span<const int64_t> lines = {};  // of a text: where rows begin
+  int64_t classes = 0;  // of whole numbers; 0: as all columns have
+  std::shared_ptr<const TableFacts> table = {};  // see Field
+  std::span<const int64_t> lines = {};           // of a text: where rows begin
 };
 
 // Bytes with two or more dimensions per sample are taken for pixels.

@@ -22,8 +22,9 @@ const std::vector<Source>& all_sources() {
     std::vector<Source> all;
     for (auto row :
          {idx_source, cifar10_source, cifar100_source, npy_source,
-          safetensors_source, csv_source, images_source, text_source,
-          tokens_source, glyphs_source, solids_source, arithmetic_source})
+          safetensors_source, shards_source, csv_source, images_source,
+          clouds_source, text_source, tokens_source, glyphs_source,
+          solids_source, arithmetic_source, library_source, command_source})
       all.push_back(with_limit(row()));
     return all;
   }();
@@ -40,10 +41,12 @@ const Source& find_source(std::string_view name) {
 }
 
 DatasetPtr open_source(std::string_view name, const Texts& texts,
-                       const std::filesystem::path& base) {
+                       const std::filesystem::path& base,
+                       const Opening& opening) {
   const Source& source = find_source(name);
   Options options("data." + source.name, source.options, texts, base);
-  DatasetPtr dataset = source.open(options);
+  DatasetPtr dataset = source.open_with ? source.open_with(options, opening)
+                                        : source.open(options);
   dataset->check();  // opening may have read all of it
   int64_t limit = options.whole("limit");
   return limit > 0 ? first_samples(std::move(dataset), limit) : dataset;

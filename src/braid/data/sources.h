@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "braid/data/dataset.h"
+#include "braid/data/opening.h"
 #include "braid/data/options.h"
 
 namespace braid::data {
@@ -18,7 +19,10 @@ struct Source {
   std::string summary;
   std::string fields;  // in words: "x f32 [1, size, size], y i64"
   std::vector<Option> options;
-  DatasetPtr (*open)(const Options& options);
+  DatasetPtr (*open)(const Options& options) = nullptr;
+  // In its place for sources that learn from training data how to read.
+  DatasetPtr (*open_with)(const Options& options,
+                          const Opening& opening) = nullptr;
 };
 
 const std::vector<Source>& all_sources();
@@ -27,9 +31,11 @@ const std::vector<Source>& all_sources();
 const Source& find_source(std::string_view name);
 
 // Opens a source with options as text; relative paths are taken from `base`.
-// Reads what is needed to know fields, size and classes. Throws
+// Reads what is needed to know fields, size and classes. With a split in the
+// opening all samples are given, for both parts. Throws
 // std::invalid_argument for wrong options, std::runtime_error for bad files.
 DatasetPtr open_source(std::string_view name, const Texts& texts = {},
-                       const std::filesystem::path& base = {});
+                       const std::filesystem::path& base = {},
+                       const Opening& opening = {});
 
 }  // namespace braid::data

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 
 #include "braid/base/error.h"
@@ -42,11 +43,9 @@ std::optional<Decoded> decode_one(io::Bytes bytes) {
   return Decoded{value, length};
 }
 
-}  // namespace
-
-std::u32string decode_utf8(io::Bytes bytes, std::string_view who,
-                           std::string_view file) {
-  std::u32string text;
+template <class Take>
+void each_character(io::Bytes bytes, std::string_view who,
+                    std::string_view file, Take take) {
   for (size_t at = 0; at < bytes.size();) {
     std::optional<Decoded> next = decode_one(bytes.subspan(at));
     if (!next) {
@@ -55,10 +54,22 @@ std::u32string decode_utf8(io::Bytes bytes, std::string_view who,
           "HINT: convert the file (iconv -t UTF-8) or take unit: bytes",
           who, std::to_integer<unsigned>(bytes[at]), file, at);
     }
-    text.push_back(next->character);
+    take(next->character);
     at += next->bytes;
   }
+}
+
+}  // namespace
+
+std::u32string decode_utf8(io::Bytes bytes, std::string_view who,
+                           std::string_view file) {
+  std::u32string text;
+  each_character(bytes, who, file, [&](char32_t c) { text.push_back(c); });
   return text;
+}
+
+void check_utf8(io::Bytes bytes, std::string_view who, std::string_view file) {
+  each_character(bytes, who, file, [](char32_t) {});
 }
 
 Vocabulary::Vocabulary(std::u32string_view text) {
@@ -69,14 +80,46 @@ Vocabulary::Vocabulary(std::u32string_view text) {
   }
 }
 
-std::vector<uint32_t> Vocabulary::encode(std::u32string_view text) const {
-  std::vector<uint32_t> number_of(kCodePoints);
+Vocabulary::Vocabulary(const std::vector<std::string>& names,
+                       std::string_view who) {
+  for (const std::string& name : names) {
+    uint32_t point = 0;
+    const char* end = name.data() + name.size();
+    bool is_name = name.starts_with("U+") &&
+                   std::from_chars(name.data() + 2, end, point, 16).ptr == end;
+    if (!is_name || point >= kCodePoints) {
+      fail_usage("[{}] the training data have '{}', which is no character", who,
+                 name);
+    }
+    characters_.push_back(point);
+  }
+}
+
+std::vector<std::string> Vocabulary::names() const {
+  std::vector<std::string> names;
+  for (char32_t character : characters_) {
+    names.push_back(fmt::format("U+{:04X}", uint32_t{character}));
+  }
+  return names;
+}
+
+std::vector<uint32_t> Vocabulary::encode(std::u32string_view text,
+                                         std::string_view who,
+                                         std::string_view file) const {
+  constexpr uint32_t kUnknown = ~uint32_t{0};
+  std::vector<uint32_t> number_of(kCodePoints, kUnknown);
   for (uint32_t i = 0; i < characters_.size(); ++i) {
     number_of[characters_[i]] = i;
   }
   std::vector<uint32_t> numbers(text.size());
-  std::ranges::transform(text, numbers.begin(),
-                         [&](char32_t c) { return number_of[c]; });
+  for (size_t i = 0; i < text.size(); ++i) {
+    numbers[i] = number_of[text[i]];
+    if (numbers[i] != kUnknown) continue;
+    fail_world(
+        "[{}] expected a character that the training data have, got U+{:04X} "
+        "({}, character {})",
+        who, uint32_t{text[i]}, file, i);
+  }
   return numbers;
 }
 

@@ -14,16 +14,26 @@ namespace braid::data {
 std::u32string decode_utf8(io::Bytes bytes, std::string_view who,
                            std::string_view file);
 
+// The same check, with nothing kept.
+void check_utf8(io::Bytes bytes, std::string_view who, std::string_view file);
+
 // The different characters of a text, numbered by code point.
 class Vocabulary {
  public:
   explicit Vocabulary(std::u32string_view text);
+  // Those of a vocabulary before, by names().
+  Vocabulary(const std::vector<std::string>& names, std::string_view who);
 
   int64_t size() const { return static_cast<int64_t>(characters_.size()); }
   const std::vector<char32_t>& characters() const { return characters_; }
 
-  // The number of every character; all must be known.
-  std::vector<uint32_t> encode(std::u32string_view text) const;
+  // "U+0041"
+  std::vector<std::string> names() const;
+
+  // The number of every character. One that is not known is std::runtime_error
+  // with its place in the file.
+  std::vector<uint32_t> encode(std::u32string_view text, std::string_view who,
+                               std::string_view file) const;
 
  private:
   std::vector<char32_t> characters_;  // in order

@@ -17,6 +17,9 @@ Cut cut_of(const Options& options) {
   return {length, stride == 0 ? length : stride};
 }
 
+// The last target of a window may be the first token of another.
+int64_t reach_of(Cut cut) { return (cut.length - 1) / cut.stride + 1; }
+
 // Windows that have a target for their last token.
 int64_t num_windows(const std::string& who, const TokenRow& row, Cut cut) {
   auto tokens = static_cast<int64_t>(row.size());
@@ -34,6 +37,7 @@ std::vector<Field> fields_of(const TokenRow& row, Cut cut, int64_t vocab) {
   for (Field& field : fields) {
     field.is_checked = row.is_checked;
     field.class_names = row.token_names;
+    field.unit = row.unit;
   }
   return fields;
 }
@@ -63,6 +67,7 @@ class Windows : public Dataset {
     }
   }
 
+  int64_t reach() const override { return reach_of(cut_); }
   void check() const override { keeper_.check(); }
 
  private:
@@ -107,6 +112,15 @@ DatasetPtr windows_dataset(const Options& options, const TokenRow& row,
                            int64_t vocab, Keeper keeper) {
   return std::make_shared<Windows>(options.who(), row, cut_of(options), vocab,
                                    std::move(keeper));
+}
+
+size_t training_tokens(const Options& options, const Opening& opening,
+                       const TokenRow& row) {
+  Cut cut = cut_of(options);
+  int64_t windows = num_windows(options.who(), row, cut);
+  int64_t taken = training_part(opening, options, windows, reach_of(cut)).count;
+  if (taken == windows) return row.size();
+  return static_cast<size_t>((taken - 1) * cut.stride + cut.length + 1);
 }
 
 }  // namespace braid::data

@@ -124,6 +124,8 @@ struct Op {
   bool writes_slot = false;     // assign, accumulate
   bool updates = false;         // makes new content of a parameter
   bool follows_update = false;  // works on that content, where it was made
+  // Its kernel looks at values on the host, so a device cannot record it.
+  bool reads_on_host = false;
   // Set by the table.
   Precision precision = Precision::kFollow;
   const FusionOp* fusible = nullptr;  // the step that it is in a fusion, if any

@@ -87,7 +87,7 @@ std::vector<LayerBytes> bytes_by_layer(const Program& program) {
 }
 
 std::string limit_report(const Program& program, int64_t limit_bytes,
-                         int64_t other_bytes) {
+                         int64_t other_bytes, std::string_view hint) {
   int64_t peak = program.peak_bytes() + other_bytes;
   std::string text = fmt::format(
       "[memory] the plan needs {} bytes ({}), the limit is {} bytes ({}): "
@@ -100,8 +100,7 @@ std::string limit_report(const Program& program, int64_t limit_bytes,
   for (const LayerBytes& row : bytes_by_layer(program)) {
     text += fmt::format("  {:>14}  {}\n", row.bytes, row.path);
   }
-  text += "HINT: raise the limit, or recompute, offload or spill more segments";
-  return text;
+  return fmt::format("{}HINT: {}", text, hint);
 }
 
 }  // namespace braid::plan

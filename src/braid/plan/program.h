@@ -197,9 +197,15 @@ std::vector<int64_t> live_bytes(const Program& program);
 // Counts the bytes of every unit anew.
 void measure_units(Program& program);
 
+// What makes a step smaller that no plan makes small enough.
+inline constexpr std::string_view kMemoryHint =
+    "raise the limit, or take a smaller batch, cut it (accumulate: 2), compute "
+    "in bf16 (precision: bf16), or train fewer jobs at once";
+
 // The report for a limit that cannot be kept: planned, by layer, missing.
 // `other_bytes` are those of slots that only other programs of the set have.
 std::string limit_report(const Program& program, int64_t limit_bytes,
-                         int64_t other_bytes = 0);
+                         int64_t other_bytes = 0,
+                         std::string_view hint = kMemoryHint);
 
 }  // namespace braid::plan

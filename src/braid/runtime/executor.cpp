@@ -107,7 +107,7 @@ Executor::Executor(const OpTable& ops, const plan::Program& program,
   make_loss_ring();
   // Nobody knows whether an operator of libtorch's may be recorded.
   for (const Node& node : program.graph.nodes()) {
-    if (is_foreign(node)) options_.capture = false;
+    if (is_foreign(node) || node.op->reads_on_host) options_.capture = false;
   }
 }
 

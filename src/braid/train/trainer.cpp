@@ -15,13 +15,22 @@ void check_schedules(const TrainerOptions& options) {
     fail_usage("[schedule] expected {} schedules, got {}", count,
                options.schedules.size());
   }
-  for (const passes::Schedule& s : options.schedules) passes::validate(s);
+  for (const passes::Schedule& s : options.schedules) {
+    passes::validate(s);
+    if (!passes::needs_length(s)) continue;
+    fail_usage(
+        "[schedule] '{}' depends on the length of a run\n"
+        "HINT: passes::for_length(schedule, steps) tells it",
+        passes::schedule_text(s));
+  }
 }
 
 runtime::ExecutableOptions executable_options(const TrainerOptions& options) {
   return {.threads = options.threads,
           .capture = options.capture,
-          .plan = {options.plan, options.fit_to_limit},
+          .plan = {.plan = options.plan,
+                   .named = {},
+                   .fit_to_limit = options.fit_to_limit},
           .profile = options.profile,
           .lowering = options.lowering};
 }

@@ -228,7 +228,7 @@ def rwkv():
     )  # fmt: skip
 
 
-@case(quick=True, input_ids=IDS)
+@case(input_ids=IDS)
 def mixtral():
     return build(
         "MixtralForCausalLM", "MixtralConfig", NextToken,

@@ -153,6 +153,68 @@ TEST(Schedule, TextGoesThereAndBack) {
             "cosine(steps=100,min_lr=1e-05)");
 }
 
+std::string text_for(const char* text, int64_t num_steps) {
+  return schedule_text(for_length(parse_schedule(text), num_steps));
+}
+
+TEST(Schedule, WithoutStepsEndsWithTheRun) {
+  EXPECT_EQ(text_for("cosine", 90), "cosine(steps=90)");
+  EXPECT_EQ(text_for("cosine(warmup=20,min_lr=0.1)", 90),
+            "cosine(steps=70,min_lr=0.1,warmup=20)");
+  EXPECT_EQ(text_for("linear", 1), "linear(steps=1)");
+  EXPECT_EQ(text_for("polynomial(power=2)", 8), "polynomial(steps=8,power=2)");
+  EXPECT_EQ(text_for("one_cycle(warmup=2)", 10), "one_cycle(steps=8,warmup=2)");
+  // A run may end while it warms up.
+  EXPECT_EQ(text_for("cosine(warmup=20)", 5), "cosine(steps=1,warmup=20)");
+}
+
+TEST(Schedule, SharesAreOfTheWholeRun) {
+  EXPECT_EQ(text_for("cosine(warmup=5%)", 940), "cosine(steps=893,warmup=47)");
+  EXPECT_EQ(text_for("cosine(steps=50%,warmup=10%)", 200),
+            "cosine(steps=100,warmup=20)");
+  EXPECT_EQ(text_for("multi_step(milestones=[50%,75%],gamma=0.5)", 30),
+            "multi_step(milestones=[15,23],gamma=0.5)");
+  EXPECT_EQ(text_for("restarts(period=25%)", 100), "restarts(period=25)");
+  EXPECT_EQ(text_for("noam(width=64,warmup=2.5%)", 4000),
+            "noam(width=64,warmup=100)");
+  EXPECT_EQ(text_for("plateau(patience=10%,cooldown=1%)", 100),
+            "plateau(patience=10,cooldown=1)");
+  // At least one step where none makes no sense.
+  EXPECT_EQ(text_for("step(step_size=1%)", 3), "step(step_size=1)");
+  EXPECT_EQ(text_for("constant(warmup=1%)", 3), "constant(warmup=0)");
+  EXPECT_EQ(text_for("cosine(warmup=100%)", 7), "cosine(steps=1,warmup=7)");
+}
+
+TEST(Schedule, WhatHasALengthKeepsIt) {
+  for (const char* text :
+       {"constant", "cosine(steps=100,warmup=3)", "plateau(patience=3)",
+        "multi_step(milestones=[30,80])", "noam(width=8,warmup=10)"}) {
+    Schedule schedule = parse_schedule(text);
+    EXPECT_FALSE(needs_length(schedule)) << text;
+    EXPECT_EQ(for_length(schedule, 7), schedule) << text;
+  }
+  for (const char* text : {"cosine", "linear", "one_cycle", "polynomial",
+                           "cosine(steps=9,warmup=5%)"}) {
+    EXPECT_TRUE(needs_length(parse_schedule(text))) << text;
+    EXPECT_EQ(schedule_text(parse_schedule(text)), text);
+  }
+}
+
+TEST(Schedule, SharesHaveRanges) {
+  EXPECT_EQ(problem_of("cosine(warmup=101%)"),
+            "[schedule] cosine: 'warmup' must be from 0% to 100% of the run, "
+            "got 101%");
+  EXPECT_EQ(problem_of("cosine(steps=0%)"),
+            "[schedule] cosine: 'steps' must be above 0% and up to 100% of the "
+            "run, got 0%");
+  EXPECT_EQ(problem_of("cosine(min_lr=5%)"),
+            "[schedule] cosine: 'min_lr' is a number, not a share of the run");
+  EXPECT_EQ(problem_of("cosine(warmup=[5%,6%])"),
+            "[schedule] cosine: 'warmup' is one number");
+  EXPECT_NE(problem_of("cosine(warmup=nan%)"), "");
+  EXPECT_NE(problem_of("cosine(warmup=-1%)"), "");
+}
+
 TEST(Schedule, MistakesNameTheNearest) {
   EXPECT_EQ(problem_of("cosin(steps=4)"),
             "[schedule] unknown kind 'cosin'\nHINT: did you mean 'cosine'?");
@@ -162,9 +224,9 @@ TEST(Schedule, MistakesNameTheNearest) {
   EXPECT_EQ(problem_of("cosine(steps=4,warm_up=1)"),
             "[schedule] cosine has no value 'warm_up'\n"
             "HINT: did you mean 'warmup'?");
-  EXPECT_EQ(problem_of("cosine"),
-            "[schedule] cosine needs the value 'steps'\n"
-            "HINT: write cosine(steps,min_lr=0)");
+  EXPECT_EQ(problem_of("restarts"),
+            "[schedule] restarts needs the value 'period'\n"
+            "HINT: write restarts(period,growth=1,min_lr=0)");
   EXPECT_EQ(problem_of("noam(width=4,warmup=2,warmup_factor=1)"),
             "[schedule] noam has no value 'warmup_factor'\n"
             "HINT: did you mean 'warmup'?");

@@ -55,7 +55,8 @@ TEST(JobChanges, OnlySomeKeysMayChange) {
   auto may = [&](const std::string& key) {
     return may_change({key, "1", "2"}, plain);
   };
-  for (const char* key : {"steps", "log_every", "threads", "checkpoint.keep",
+  for (const char* key : {"steps", "log_every", "log_norms.on", "log_norms.of",
+                          "log_system", "threads", "checkpoint.keep",
                           "eval.early_stop.patience", "data.file"}) {
     EXPECT_TRUE(may(key)) << key;
   }

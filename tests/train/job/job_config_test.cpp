@@ -249,6 +249,21 @@ TEST(JobConfig, AProblemIsSaidOnce) {
   EXPECT_THAT(error, Not(HasSubstr("missing")));
 }
 
+// A job whose data are parted.
+std::string split(const std::string& text) {
+  return "model: lenet\ndata: {source: glyphs, split: " + text +
+         "}\nepochs: 1\n";
+}
+
+TEST(JobConfig, ASplitIsAShareOrASection) {
+  EXPECT_EQ(read(split("0.1")).data.split, (SplitConfig{0.1, 0}));
+  EXPECT_EQ(read(split("{eval: 20, seed: 3}")).data.split,
+            (SplitConfig{20, 3}));
+  EXPECT_THAT(job_text(read(job(""))), Not(HasSubstr("split")));
+  JobConfig config = read(split("{eval: 0.1, seed: 3}"));
+  EXPECT_EQ(read(job_text(config)), config);
+}
+
 struct Case {
   std::string text;
   std::vector<std::string> parts;
@@ -308,6 +323,20 @@ TEST(JobConfig, BadJobsAreRefused) {
       {job("eval: {early_stop: {patience: -1}}"), {"patience is at least 0"}},
       {job("checkpoint: {keep: 0}"), {"checkpoint.keep is at least 1"}},
       {job("checkpoint: {every: -1}"), {"checkpoint.every is at least 0"}},
+      // Parts of the data.
+      {split("0"), {"line 2: data.split.eval is above 0"}},
+      {split("-0.1"), {"data.split.eval is above 0"}},
+      {split("1"), {"data.split.eval is 1, which could be", "share below 1"}},
+      {split("1.5"), {"is 1.5, which is neither a share nor a count"}},
+      {split("half"), {"data.split.eval is a number, got 'half'"}},
+      {split("{eval: 0.1, seed: -1}"), {"data.split.seed is at least 0"}},
+      {split("{}"), {"data.split.eval is 0, which is neither"}},
+      {split("{share: 0.1}"), {"unknown key 'data.split.share'"}},
+      {split("0.1") + "eval: {data: glyphs}\n", {"does not go with eval.data"}},
+      {job("eval: {data: {source: glyphs, split: 0.1}}"),
+       {"eval.data.split is for training data"}},
+      {gan("data: glyphs", "data: {source: glyphs, split: 0.1}"),
+       {"data.split does not go with networks"}},
       // Words.
       {job("precision: f16"), {"precision is f32 or bf16, got 'f16'"}},
       {job("dtype: bf16"), {"dtype is f32 or f64, got 'bf16'"}},
@@ -346,7 +375,13 @@ TEST(JobConfig, BadJobsAreRefused) {
       {job("groups: [{pattern: a, x: 1}]"), {"line 4: groups.0.x", "'x'"}},
       {job("groups: [{pattern: a, lr: x}]"), {"groups.0.lr is a number"}},
       {job("schedule: cosin(steps=9)"), {"unknown kind 'cosin'", "'cosine'"}},
-      {job("schedule: cosine"), {"cosine needs the value 'steps'"}},
+      {job("schedule: restarts"), {"restarts needs the value 'period'"}},
+      {job("schedule: cosine(warmup=101%)"), {"from 0% to 100% of the run"}},
+      {job("schedule: {kind: cosine, min_lr: 5%}"), {"'min_lr' is a number"}},
+      {job("schedule: {kind: multi_step, milestones: [5, 5%]}"),
+       {"schedule has 'milestones'"}},
+      {job("eval: {tables: [classes, roc]}"), {"'roc', which is no table"}},
+      {job("log_norms: {of: ['']}"), {"log_norms.of has an empty pattern"}},
       {job("schedule: cosine(stps=9)"), {"has no value 'stps'"}},
       {job("schedule: cosine(steps=-9)"), {"'steps' must be"}},
       {job("schedule: {steps: 9}"), {"schedule has no 'kind'"}},

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "braid/data/sources.h"
 #include "io/scratch.h"
 #include "passes/text_graphs.h"
 
@@ -76,6 +77,109 @@ TEST(JobData, EvalDataMayBeNamedAndLimited) {
   EXPECT_EQ(open_data(config).eval->size(), 30);
 }
 
+// The labels of a dataset, in order.
+std::vector<int64_t> labels(const data::Dataset& dataset) {
+  std::vector<std::vector<std::byte>> room;
+  std::vector<std::byte*> out;
+  for (const data::Field& field : dataset.fields()) {
+    room.emplace_back(data::sample_bytes(field));
+  }
+  for (auto& bytes : room) out.push_back(bytes.data());
+  std::vector<int64_t> found(static_cast<size_t>(dataset.size()));
+  for (int64_t i = 0; i < dataset.size(); ++i) {
+    dataset.read(i, {}, out);
+    std::memcpy(&found[static_cast<size_t>(i)], out.back(), sizeof(int64_t));
+  }
+  return found;
+}
+
+// Rows whose label says which they are.
+std::string counting_table(int rows) {
+  std::string text;
+  for (int i = 0; i < rows; ++i) text += fmt::format("{},{}\n", i, i);
+  return text;
+}
+
+TEST_F(TableData, ASplitParts) {
+  JobConfig config = job(table("a.csv", counting_table(40)));
+  config.data.split = {.eval = 0.25, .seed = 3};
+  JobData data = open_data(config);
+  std::vector<int64_t> train = labels(*data.train), eval = labels(*data.eval);
+  EXPECT_EQ(train.size(), 30u);
+  EXPECT_EQ(eval.size(), 10u);
+  std::vector<int64_t> all = train;
+  all.insert(all.end(), eval.begin(), eval.end());
+  std::ranges::sort(all);
+  for (int64_t i = 0; i < 40; ++i) EXPECT_EQ(all[static_cast<size_t>(i)], i);
+  EXPECT_EQ(data.eval_words, "by data.split");
+  config.seed = 99;  // of the job, which is another
+  EXPECT_EQ(labels(*open_data(config).eval), eval);
+  config.data.split->seed = 4;
+  EXPECT_NE(labels(*open_data(config).eval), eval);
+}
+
+TEST_F(TableData, EqualSplitsAreOneDataset) {
+  JobConfig config = job(table("a.csv", counting_table(40)));
+  config.data.split = {.eval = 0.25, .seed = 3};
+  DatasetCache cache;
+  JobData a = open_data(config, {.datasets = &cache});
+  JobData b = open_data(config, {.datasets = &cache});
+  EXPECT_EQ(a.train, b.train);
+  EXPECT_EQ(a.eval, b.eval);
+  EXPECT_NE(a.train, a.eval);
+  config.data.split->seed = 4;
+  JobData c = open_data(config, {.datasets = &cache});
+  EXPECT_NE(a.train, c.train);
+  config.data.split.reset();
+  EXPECT_EQ(open_data(config, {.datasets = &cache}).train->size(), 40);
+}
+
+TEST(JobData, ASplitWinsOverTheTestPartAndSaysSo) {
+  JobConfig config = job(glyphs("20"));
+  config.data.split = {.eval = 5, .seed = 0};
+  JobData data = open_data(config);
+  EXPECT_EQ(data.train->size(), 15);
+  EXPECT_EQ(data.eval->size(), 5);
+  expect_contains(data.eval_words, "the test part of the source is not used");
+}
+
+TEST(JobData, ImagesThatAreHeldBackAreNotChanged) {
+  JobConfig config = job(glyphs("20"));
+  config.data.split = {.eval = 5, .seed = 0};
+  config.data.augment = options({{"crop", "4"}, {"mean", "0.5"}});
+  JobData data = open_data(config);
+  auto first = [](const data::DatasetPtr& dataset, int64_t epoch) {
+    std::vector<std::byte> x(28 * 28 * 4), y(8);
+    std::byte* out[] = {x.data(), y.data()};
+    dataset->read(0, {.seed = 1, .epoch = epoch}, out);
+    return x;
+  };
+  EXPECT_NE(first(data.train, 0), first(data.train, 1));
+  EXPECT_EQ(first(data.eval, 0), first(data.eval, 1));
+}
+
+TEST(JobData, ASplitNeedsSamplesForBothParts) {
+  JobConfig config = job(glyphs("3"));
+  config.data.split = {.eval = 0.1, .seed = 0};
+  expect_contains(usage_error(config), "[data.split] 0.1 of 3 samples");
+  config.data.split->eval = 3;
+  expect_contains(usage_error(config), "3 of 3 samples");
+}
+
+// Datasets of a program are parted too.
+TEST(JobData, AGivenDatasetIsParted) {
+  JobConfig config;
+  config.data.source = kCustom;
+  config.data.split = {.eval = 0.5, .seed = 0};
+  data::DatasetPtr given = data::open_source("glyphs", {{"count", "8"}});
+  DatasetCache cache;
+  JobData data = open_data(config, {.train = given, .datasets = &cache});
+  EXPECT_EQ(data.train->size(), 4);
+  EXPECT_EQ(data.eval->size(), 4);
+  EXPECT_EQ(open_data(config, {.train = given, .datasets = &cache}).train,
+            data.train);
+}
+
 TEST_F(TableData, ASourceWithoutPartsIsNotEvaluated) {
   EXPECT_EQ(open_data(job(table("a.csv", "1,2,0\n3,4,1\n"))).eval, nullptr);
 }
@@ -121,14 +225,43 @@ TEST_F(TableData, TheSameFieldsInAnotherOrderAreOne) {
 TEST_F(TableData, LabelsHaveOneNumberInBothParts) {
   JobConfig config = job(table("a.csv", "1,2,iris\n3,4,rose\n5,6,tulip\n"));
   config.eval.data = table("b.csv", "1,2,rose\n1,2,tulip\n");
+  EXPECT_EQ(labels(*open_data(config).eval), (std::vector<int64_t>{1, 2}));
+  config.eval.data->options.push_back({"names", "[rose, tulip]"});
   std::string text = error_of<std::runtime_error>([&] { open_data(config); });
   expect_contains(text,
                   "[data] class 0 of the field 'y' is 'iris' in training");
   expect_contains(text, "'rose' in evaluation");
-  config.eval.data->options.push_back({"names", "[iris, rose, tulip]"});
+  config.eval.data->options.back().text = "[iris, rose, tulip]";
   EXPECT_NO_THROW(open_data(config));
-  config.eval.data = table("b.csv", "1,2,rose\n1,2,iris\n");
-  EXPECT_NO_THROW(open_data(config));  // numbered as in training
+  config.eval.data = table("b.csv", "1,2,rose\n1,2,fern\n");
+  text = error_of<std::runtime_error>([&] { open_data(config); });
+  expect_contains(text, "'fern'");
+  expect_contains(text, "b.csv, line 2");
+}
+
+// What training taught is used for the evaluation, with nothing said there.
+TEST_F(TableData, EvaluationDataAreReadAsTrainingDataAre) {
+  JobConfig config = job(table("a.csv", "1,a,0\n,b,1\n3,a,1\n"));
+  config.data.options.push_back({"missing", "mean"});
+  config.data.options.push_back({"standardise", "true"});
+  config.data.options.push_back({"categories", "one_hot"});
+  config.eval.data = table("b.csv", ",b,1\n");
+  JobData data = open_data(config);
+  float x[3];
+  int64_t y = 0;
+  std::byte* out[] = {reinterpret_cast<std::byte*>(x),
+                      reinterpret_cast<std::byte*>(&y)};
+  data.eval->read(0, {}, out);
+  EXPECT_EQ(x[0], 0);
+  EXPECT_EQ(x[1], 0);
+  EXPECT_EQ(x[2], 1);
+  io::write_text(folder_.path() / "c.csv", "1,0,1,0\n");
+  config.eval.data = {.source = kCustom};
+  JobHooks hooks{
+      .eval = data::open_source("csv", {{"file", "c.csv"}}, folder_.path())};
+  expect_contains(
+      error_of<std::invalid_argument>([&] { open_data(config, hooks); }),
+      "evaluation data of");
 }
 
 TEST_F(TableData, ClassesAreThoseOfBothParts) {

@@ -123,6 +123,10 @@ TEST(JobList, NamesHaveSizesOfModelsAndShortNumbers) {
                             "  - {schedule: 'cosine(steps=90,warmup=10)'}\n"
                             "  - {schedule: 'cosine(steps=90,warmup=5)'}\n")),
               ElementsAre("warmup=10", "warmup=5"));
+  EXPECT_THAT(names_of(read("members:\n"
+                            "  - {schedule: cosine(warmup=5)}\n"
+                            "  - {schedule: {kind: cosine, warmup: 5%}}\n")),
+              ElementsAre("warmup=5", "warmup=5pct"));
 }
 
 TEST(JobList, NamesOfWhatIsAbsentLeaveItOut) {

@@ -57,7 +57,9 @@ std::string optimizers_in_words() {
 }
 
 std::string schedules_in_words() {
-  std::string words = "Schedules, any with warmup=N,warmup_factor=0:";
+  std::string words =
+      "Schedules, any with warmup=N,warmup_factor=0; without steps they end\n"
+      "with the run, and numbers of steps may be shares of it (warmup=5%):";
   for (const passes::ScheduleKind& kind : passes::schedule_kinds()) {
     words += entry_of(passes::signature_text(kind), kind.summary);
   }

@@ -17,6 +17,7 @@
 #include "braid/cli/verbs/compile_jobs.h"
 #include "braid/cli/verbs/inspect_array.h"
 #include "braid/cli/verbs/inspect_jobs.h"
+#include "braid/cli/verbs/inspect_stats.h"
 #include "braid/cli/verbs/options.h"
 #include "braid/ops/core/foreign.h"
 #include "braid/passes/names.h"
@@ -43,6 +44,8 @@ struct InspectOptions {
   int64_t accumulate = 1;  // micro-batches
   std::string profile;     // of jobs: measured seconds
   bool verbose = false;    // of jobs: a line for each pass
+  std::string stats;       // of a run: a pattern of names
+  bool json = false;       // of these
 
   bool is_job() const {
     return model.ends_with(".yaml") || model.ends_with(".yml");
@@ -77,6 +80,9 @@ void declare(CLI::App& app, InspectOptions& o) {
   add("--profile", o.profile, "FILE", "Of a job: as for 'braid train'");
   app.add_flag("-v,--verbose", o.verbose,
                "Of a job: a hash of what each pass leaves");
+  add("--stats", o.stats, "PATTERN",
+      "Of a run, as MODEL: weights and gradients");
+  app.add_flag("--json", o.json, "What --stats tells as JSON");
   app.footer(fmt::format("{}\n{}\nPasses:\n{}", models_in_words(),
                          optimizers_in_words(), passes_in_words()));
 }
@@ -349,6 +355,13 @@ void print_after(const OpTable& ops, const compile::StepSpec& spec,
 int run_inspect(InspectOptions o) {
   if (!o.words.empty()) o.model = o.words[0];
   validate(o);
+  if (!o.stats.empty()) {
+    inspect_stats({.words = o.words, .pattern = o.stats, .json = o.json});
+    return kOk;
+  }
+  if (o.json) {
+    fail_usage("[braid inspect] --json goes with --stats PATTERN");
+  }
   if (o.is_job()) {
     inspect_jobs({.words = o.words,
                   .dump_after = o.dump_after,

@@ -118,7 +118,7 @@ std::unique_ptr<train::Run> make_run(const StepJob& job,
   train::RunOptions options{.stop = stop_requested,
                             .recorder = std::move(recorder),
                             .together = true,
-                            .plan = {.plan = job.plan},
+                            .plan = {{.plan = job.plan}},
                             .lag = 0};
   if (!job.is_array) {
     return std::make_unique<train::Run>(job.first(), std::move(options));

@@ -8,8 +8,8 @@
 #include "braid/cli/output.h"
 #include "braid/cli/verbs/verb.h"
 #include "braid/runtime/forward_run.h"
+#include "braid/train/job/init_file.h"
 #include "braid/train/job/model_file.h"
-#include "braid/train/job/model_state.h"
 
 namespace braid::cli {
 

@@ -9,13 +9,13 @@
 #include "braid/base/rng.h"
 #include "braid/cli/inputs.h"
 #include "braid/cli/members_file.h"
-#include "braid/cli/plan_file.h"
 #include "braid/cli/settings.h"
 #include "braid/compile/pipeline.h"
 #include "braid/graph/text.h"
 #include "braid/passes/step/loss_scale.h"
+#include "braid/train/job/init_file.h"
+#include "braid/train/job/job_plan.h"
 #include "braid/train/job/model_file.h"
-#include "braid/train/job/model_state.h"
 #include "braid/train/run/threads.h"
 
 namespace braid::cli {
@@ -250,7 +250,8 @@ class JobMaker {
     job.is_array = !o_.members.empty();
     const Graph& forward = model_->graph;
     if (!o_.plan.empty()) {
-      job.plan = read_plan(o_.plan, compile::segment_names(forward));
+      job.plan = plan::resolve(train::read_plan_file(o_.plan),
+                               compile::segment_names(forward));
     }
     auto graph = std::make_shared<const Graph>(forward);
     std::vector<data::DatasetPtr> data;

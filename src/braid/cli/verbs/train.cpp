@@ -14,6 +14,7 @@
 #include "braid/train/job/job_file.h"
 #include "braid/train/job/job_folder.h"
 #include "braid/train/job/job_page.h"
+#include "braid/train/run/changed_job.h"
 #include "braid/train/run/own_files.h"
 #include "braid/train/run/run.h"
 
@@ -43,7 +44,11 @@ TrainListOptions list_options(const TrainOptions& o) {
     fail_usage("[braid train] --trace is for one job");
   }
   if (!o.profile.empty()) train::check_not_of_run(o.profile, o.out);
-  return {.out = o.out, .resume = o.resume, .profile = o.profile, .log = o.log};
+  return {.out = o.out,
+          .resume = o.resume,
+          .profile = o.profile,
+          .overrides = {},
+          .log = o.log};
 }
 
 int run_job(const train::JobConfig& config, const TrainOptions& o,
@@ -66,6 +71,9 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
                        .trace = o.trace,
                        .logs_passes = o.log.verbose});
   preparing.reset();
+  if (!is_new && !o.words.empty()) {  // nothing is in the way of other values
+    train::write_job(train::config_path(o.out), config);
+  }
   if (run.is_finished()) {
     print("done   all {} steps were done before  {}\n", run.steps_done(),
           o.out);
@@ -126,14 +134,20 @@ int run_train(const TrainOptions& o) {
 }
 
 int run_resume(const TrainOptions& o) {
-  if (train::holds_jobs(o.out)) return resume_list(list_options(o));
+  if (train::holds_jobs(o.out)) {
+    TrainListOptions options = list_options(o);
+    options.overrides = o.words;
+    return resume_list(options);
+  }
   if (!train::holds_run(o.out)) {
     fail_usage(
         "[braid resume] '{}' holds no run: there is no {}\n"
         "HINT: 'braid train JOB.yaml --out {}' begins one",
         o.out, train::config_path(o.out).filename().string(), o.out);
   }
-  return run_job(train::read_job(train::config_path(o.out)), o, false);
+  train::JobConfig config = train::read_job(train::config_path(o.out));
+  if (!o.words.empty()) config = train::changed_job(config, o.out, o.words);
+  return run_job(config, o, false);
 }
 
 }  // namespace
@@ -157,6 +171,7 @@ Action add_resume(CLI::App& app) {
   AddOption add(app);
   add("DIR", o->out, " ", "The folder of a run, or of several jobs")
       ->required();
+  add("KEY=VALUE", o->words, " ", "Values to go on with: epochs=10");
   declare_output(app, *o);
   return [o] { return run_resume(*o); };
 }

@@ -74,7 +74,8 @@ int run_list(const runtime::Machine& machine, const TrainListOptions& o,
                       .preparing = preparing,
                       .listener = &display,
                       .profile = &profile,
-                      .logs_passes = o.log.verbose});
+                      .logs_passes = o.log.verbose,
+                      .overrides = o.overrides});
   opening.reset();
   train::Ending ending = run.run();
   if (!o.profile.empty()) {

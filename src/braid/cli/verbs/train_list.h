@@ -13,6 +13,7 @@ struct TrainListOptions {
   std::string out;
   bool resume = false;  // go on when `out` holds these jobs
   std::string profile;  // a file with measured seconds; empty: none
+  std::vector<std::string> overrides;  // of a resume: values to go on with
   LogOptions log;
 };
 

@@ -12,6 +12,7 @@
 #include "braid/train/array/array_plans.h"
 #include "braid/train/array/array_specs.h"
 #include "braid/train/job/job.h"
+#include "braid/train/job/job_plan.h"
 #include "braid/train/job/job_signature.h"
 #include "braid/train/run/run_words.h"
 
@@ -42,6 +43,7 @@ void print_job(const train::Job& job, const runtime::Executables& programs) {
                             : "");
   print("memory {}{} on {}\n", bytes_text(programs.peak_bytes()),
         limit_text(job.config()), device_text(job.device()));
+  print("{}\n", train::plan_words(programs.plan()));
 }
 
 void print_check(std::string_view title, const train::DataCheck& check) {
@@ -65,9 +67,9 @@ void check_job(const runtime::Machine& machine, const train::JobConfig& config,
                bool shows) {
   train::Job job(machine, config);
   auto backend = job.open_device();
-  runtime::Executables programs(machine.ops(),
-                                train::array_specs({&job}, {}).all, *backend,
-                                {.threads = job.threads()});
+  runtime::Executables programs(
+      machine.ops(), train::array_specs({&job}, {}).all, *backend,
+      {.threads = job.threads(), .plan = train::plan_request(config.plan)});
   job.model().initialise(programs.state());  // reads files
   for (const std::string& text : train::job_warnings(job)) {
     print_error("[braid validate] {}\n", text);
@@ -75,6 +77,9 @@ void check_job(const runtime::Machine& machine, const train::JobConfig& config,
   if (shows) print_job(job, programs);
   std::string shared = job.model().shared_words();
   if (!shared.empty()) print("note   {}\n", shared);
+  for (const auto& note : job.model().init_notes(programs.state().slots(), 0)) {
+    print("init   {}\n", note.summary);
+  }
   check_samples(job, shows);
 }
 

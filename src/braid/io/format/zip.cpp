@@ -22,13 +22,17 @@ namespace {
 
 constexpr uint32_t kHeaderMark = 0x04034b50, kRecordMark = 0x02014b50;
 constexpr uint64_t kHeaderBytes = 30;
-constexpr uint16_t kWideExtra = 1;          // id of 64-bit sizes
-constexpr uint32_t kLargeMax = 0xffffffff;  // "see the 64-bit sizes"
-constexpr uint16_t kSizesFollow = 1 << 3;   // not known in the header
+constexpr uint16_t kWideExtra = 1;              // id of 64-bit sizes
+constexpr uint32_t kLargeMax = 0xffffffff;      // "see the 64-bit sizes"
+constexpr uint16_t kSizesFollow = 1 << 3;       // not known in the header
+constexpr uint16_t kStored = 0, kDeflated = 8;  // methods
 constexpr uint16_t kKnownFlags = kSizesFollow | 1 << 11 | 0b110;
 constexpr std::string_view kRepackHint =
     "torch.export.save writes archives without compression; give the file as "
     "it was saved, not packed again";
+
+constexpr std::string_view kMethodHint =
+    "entries are stored or deflated, as most programs write them";
 
 std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -86,8 +90,9 @@ bool widen(Sizes& sizes, Bytes extra) {
 // Reads the directory record by record.
 class DirectoryReader {
  public:
-  DirectoryReader(Bytes file, const ZipEnd& end, Problems& problems)
-      : file_(file), end_(end), problems_(problems) {}
+  DirectoryReader(Bytes file, const ZipEnd& end, ZipPacking packing,
+                  Problems& problems)
+      : file_(file), end_(end), packing_(packing), problems_(problems) {}
 
   std::vector<ZipEntry> read() {
     std::vector<ZipEntry> entries;
@@ -157,12 +162,14 @@ class DirectoryReader {
     size_t before = problems_.count();
     if (!problem.empty()) fail(record.name, problem);
     if (record.flags & ~kKnownFlags) fail(record.name, "is encrypted");
-    if (record.method != 0) {
+    if (is_packed(record)) return problems_.count() == before;
+    if (record.method != kStored) {
       fail(record.name,
            fmt::format("is compressed (method {}, {} bytes from "
                        "{})",
                        record.method, record.sizes.whole, record.sizes.packed));
-      problems_.add_hint(kRepackHint);
+      problems_.add_hint(packing_ == ZipPacking::kRefused ? kRepackHint
+                                                          : kMethodHint);
     } else if (record.sizes.whole != record.sizes.packed) {
       fail(record.name, fmt::format("has two sizes, {} and {}",
                                     record.sizes.whole, record.sizes.packed));
@@ -170,12 +177,18 @@ class DirectoryReader {
     return problems_.count() == before;
   }
 
+  bool is_packed(const Record& record) const {
+    return packing_ == ZipPacking::kTaken && record.method == kDeflated;
+  }
+
   void add_entry(const Record& record, std::vector<ZipEntry>& entries) {
     std::string_view problem;
     ZipEntry entry = {.name = std::string(record.name),
                       .header = record.sizes.header,
-                      .bytes = record.sizes.whole,
-                      .checksum = record.checksum};
+                      .bytes = record.sizes.packed,
+                      .checksum = record.checksum,
+                      .is_packed = is_packed(record),
+                      .whole_bytes = record.sizes.whole};
     std::optional<uint64_t> begin = read_header(record, problem);
     if (!begin) {
       fail(record.name, problem);
@@ -229,6 +242,7 @@ class DirectoryReader {
 
   Bytes file_;
   const ZipEnd& end_;
+  ZipPacking packing_;
   Problems& problems_;
 };
 
@@ -246,10 +260,11 @@ void check_overlaps(const std::vector<ZipEntry>& entries, Problems& problems) {
 
 }  // namespace
 
-ZipArchive::ZipArchive(Bytes file, std::string_view name) : file_(file) {
+ZipArchive::ZipArchive(Bytes file, std::string_view name, ZipPacking packing)
+    : file_(file) {
   ZipEnd end = find_zip_end(file, name, kMaxEntries);
   Problems problems;
-  entries_ = DirectoryReader(file, end, problems).read();
+  entries_ = DirectoryReader(file, end, packing, problems).read();
   check_overlaps(entries_, problems);
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (index_.emplace(entries_[i].name, i).second) continue;

@@ -1,10 +1,11 @@
-// Zip archives whose entries lie in them uncompressed, as torch writes them:
-// where each entry's bytes are, so that they can be used in place.
+// Zip archives: where each entry's bytes are. Entries that lie in them
+// uncompressed, as torch writes them, can be used in place; those that are
+// packed (deflate) are refused unless the reader takes them too.
 //
 // Files are not trusted. The central directory is compared with the header in
 // front of each entry, and whatever a second reader could see differently
-// (overlaps, repeated names, two sets of sizes) is refused. Compressed and
-// encrypted entries and archives of several parts are refused too.
+// (overlaps, repeated names, two sets of sizes) is refused. Encrypted entries,
+// other compressions and archives of several parts are refused too.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,11 @@ struct ZipEntry {
   uint64_t header = 0;            // where its header begins
   uint64_t begin = 0, bytes = 0;  // of its content, in the file
   uint32_t checksum = 0;          // CRC-32 of its content
+  bool is_packed = false;         // by deflate
+  uint64_t whole_bytes = 0;       // of its content once unpacked
 };
+
+enum class ZipPacking { kRefused, kTaken };
 
 // A zip file in memory; borrows the bytes.
 class ZipArchive {
@@ -31,7 +36,8 @@ class ZipArchive {
 
   // Throws one std::runtime_error that names all bad entries; `name` stands
   // for the file in it.
-  ZipArchive(Bytes file, std::string_view name);
+  ZipArchive(Bytes file, std::string_view name,
+             ZipPacking packing = ZipPacking::kRefused);
 
   ZipArchive(ZipArchive&&) = default;
   ZipArchive& operator=(ZipArchive&&) = default;
@@ -41,8 +47,9 @@ class ZipArchive {
   // The entry of that name, owned by this object, or null.
   const ZipEntry* find(std::string_view name) const;
 
+  // As it lies in the file; of a packed entry see inflate.h.
   Bytes content(const ZipEntry& entry) const;
-  // Reads the whole entry.
+  // Reads the whole entry, which must not be packed.
   bool has_right_checksum(const ZipEntry& entry) const;
 
  private:

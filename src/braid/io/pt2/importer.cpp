@@ -11,6 +11,7 @@ namespace {
 
 using Kind = Argument::Kind;
 
+constexpr std::string_view kOps = "torch.ops.";
 constexpr std::string_view kAten = "torch.ops.aten.";
 constexpr std::string_view kRegion = "torch.ops.higher_order.wrap_with_";
 
@@ -42,8 +43,18 @@ bool is_in_place(std::string_view name) {
   return name.ends_with('_') && !name.ends_with("__");
 }
 
+// The rule of an operator that is not ATen's but that we know, by library and
+// name: "transformers.grouped_mm_fallback". None for all others.
+Rule library_rule(const std::string& target) {
+  if (!target.starts_with(kOps)) return nullptr;
+  std::string name = target.substr(kOps.size());
+  auto rule = standard_rules().find(name.substr(0, name.rfind('.')));
+  return rule == standard_rules().end() ? nullptr : rule->second;
+}
+
 // Whether a node may change one of its arguments.
 bool may_write(const ExportedNode& node) {
+  if (library_rule(node.target)) return false;
   if (!node.target.starts_with(kAten)) return true;
   std::string name = node.target.substr(kAten.size());
   name = name.substr(0, name.find('.'));
@@ -170,16 +181,17 @@ void Importer::dispatch(const ExportedNode& node, RuleContext& context) {
                          dot == std::string::npos ? "" : rest.substr(dot + 1));
     return run_operator(context);
   }
+  if (Rule rule = library_rule(target)) return rule(context);
   if (target.starts_with(kRegion)) return run_region(node, context);
   if (target.starts_with("torch.ops.higher_order.")) {
     fail_usage(
         "is not supported: control flow that depends on data, or a function "
         "given to an operator");
   }
-  if (target.starts_with("torch.ops.")) {
+  if (target.starts_with(kOps)) {
     fail_usage(
         "is an operator of another library\nHINT: choose an implementation in "
-        "plain PyTorch, such as experts_implementation=\"batched_mm\" or "
+        "plain PyTorch, such as experts_implementation=\"grouped_mm\" or "
         "attn_implementation=\"sdpa\" in transformers");
   }
   if (target.starts_with("torch._functorch.")) {

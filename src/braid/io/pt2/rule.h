@@ -129,6 +129,8 @@ using Rules = std::map<std::string, Rule, std::less<>>;
 
 // Rules by the operator's name without namespace and overload. An operator
 // `x_` without a rule is `x` whose result is written to the first argument.
+// Operators of other libraries that are known stand there with the library's
+// name: "transformers.grouped_mm_fallback".
 const Rules& standard_rules();
 
 // Families; each adds its rows.

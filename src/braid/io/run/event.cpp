@@ -1,13 +1,11 @@
 #include "braid/io/run/event.h"
 
 #include <bit>
-#include <cstring>
+
+#include "braid/io/run/message.h"
 
 namespace braid::io {
 namespace {
-
-// How a field's value lies in a message.
-enum Wire : uint32_t { kVarint = 0, kFixed64 = 1, kText = 2, kFixed32 = 5 };
 
 // Numbers of the fields.
 enum EventField : uint32_t {
@@ -18,54 +16,9 @@ enum EventField : uint32_t {
   kSessionLog = 7,
 };
 constexpr uint32_t kValue = 1, kTag = 1, kSimpleValue = 2;
+constexpr uint32_t kTensor = 8, kMetadata = 9;
+constexpr uint64_t kTextType = 7, kTensorClass = 2;
 constexpr uint32_t kStatus = 1, kStart = 1;
-
-// A message being written.
-class Message {
- public:
-  Message& add_number(uint32_t field, uint64_t value) {
-    add_key(field, kVarint);
-    add_varint(value);
-    return *this;
-  }
-  Message& add_double(uint32_t field, double value) {
-    add_key(field, kFixed64);
-    add_raw(value);
-    return *this;
-  }
-  Message& add_float(uint32_t field, float value) {
-    add_key(field, kFixed32);
-    add_raw(value);
-    return *this;
-  }
-  Message& add_text(uint32_t field, std::string_view value) {
-    add_key(field, kText);
-    add_varint(value.size());
-    text_ += value;
-    return *this;
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  void add_key(uint32_t field, Wire wire) { add_varint(field << 3 | wire); }
-
-  // Seven bits per byte, the lowest first; the top bit says that more follow.
-  void add_varint(uint64_t value) {
-    for (; value >= 0x80; value >>= 7) {
-      text_ += static_cast<char>(value | 0x80);
-    }
-    text_ += static_cast<char>(value);
-  }
-
-  template <class Number>
-  void add_raw(Number number) {
-    char bytes[sizeof(number)];
-    std::memcpy(bytes, &number, sizeof(number));
-    text_.append(bytes, sizeof(number));
-  }
-
-  std::string text_;
-};
 
 Message begin_event(double wall_time_s, int64_t step) {
   Message event;
@@ -140,6 +93,38 @@ std::string scalars_event(double wall_time_s, int64_t step,
     value.add_float(kSimpleValue, static_cast<float>(number));
     summary.add_text(kValue, value.text());
   }
+  return begin_event(wall_time_s, step)
+      .add_text(kSummary, summary.text())
+      .text();
+}
+
+std::string text_event(double wall_time_s, int64_t step, std::string_view tag,
+                       std::string_view markdown) {
+  Message one, shape, tensor, plugin, metadata, value, summary;
+  one.add_number(1, 1);
+  shape.add_text(2, one.text());
+  tensor.add_number(1, kTextType);
+  tensor.add_text(2, shape.text());
+  tensor.add_text(8, markdown);
+  plugin.add_text(1, "text");
+  metadata.add_text(1, plugin.text());
+  metadata.add_number(4, kTensorClass);
+  value.add_text(kTag, tag);
+  value.add_text(kTensor, tensor.text());
+  value.add_text(kMetadata, metadata.text());
+  summary.add_text(kValue, value.text());
+  return begin_event(wall_time_s, step)
+      .add_text(kSummary, summary.text())
+      .text();
+}
+
+std::string plugin_event(double wall_time_s, int64_t step, std::string_view tag,
+                         std::string_view plugin, std::string_view content) {
+  Message data, metadata, value, summary;
+  data.add_text(1, plugin).add_text(2, content);
+  metadata.add_text(1, data.text());
+  value.add_text(kTag, tag).add_text(kMetadata, metadata.text());
+  summary.add_text(kValue, value.text());
   return begin_event(wall_time_s, step)
       .add_text(kSummary, summary.text())
       .text();

@@ -96,6 +96,19 @@ void EventFile::add(int64_t step, const Scalars& values) {
   file_.append(record_text(scalars_event(wall_time_s(), step, values)));
 }
 
+void EventFile::add_text(int64_t step, std::string_view tag,
+                         std::string_view markdown) {
+  file_.append(record_text(text_event(wall_time_s(), step, tag, markdown)));
+}
+
+void EventFile::add_hparams(int64_t step, const Hparams& values) {
+  file_.append(record_text(hparams_start_event(wall_time_s(), step, values)));
+}
+
+void EventFile::add_end(int64_t step, bool succeeded) {
+  file_.append(record_text(hparams_end_event(wall_time_s(), step, succeeded)));
+}
+
 void EventFile::cut_back(const fs::path& directory, int64_t step) {
   for (const fs::path& path : event_files(directory)) cut_file(path, step);
 }

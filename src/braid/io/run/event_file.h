@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 
 #include "braid/io/file/append_file.h"
+#include "braid/io/run/hparams.h"
 #include "braid/io/run/scalars.h"
 
 namespace braid::io {
@@ -23,6 +25,13 @@ class EventFile {
   // The values of a step, with the time of now. They are there in full or not
   // at all. Throws when the disk is full.
   void add(int64_t step, const Scalars& values);
+
+  // A text in Markdown, in the same way.
+  void add_text(int64_t step, std::string_view tag, std::string_view markdown);
+
+  // For comparisons of runs: what this one begins with, and how it ended.
+  void add_hparams(int64_t step, const Hparams& values);
+  void add_end(int64_t step, bool succeeded);
 
   // Blocks until everything is on the disk.
   void sync() { file_.sync(); }

@@ -285,6 +285,9 @@ Var sum_to(Var x, Shape shape);
 Var matmul(Var a, Var b);  // [..., M, K] [..., K, N]; also of rank 1
 Var mm(Var a, Var b);
 Var bmm(Var a, Var b);
+// Rows in groups that end at offsets[E], as `_grouped_mm` of ATen takes them:
+// [S, K] [E, K, N], [E, M, K] [K, S], [M, S] [S, N], or batches without.
+Var grouped_mm(Var a, Var b, Var offsets = {});
 Var mv(Var a, Var x);
 Var dot(Var a, Var b);
 Var outer(Var a, Var b);

@@ -10,6 +10,7 @@ void add_shape_ops(OpTable& table);
 void add_reduce_ops(OpTable& table);
 void add_scan_ops(OpTable& table);
 void add_matmul_ops(OpTable& table);
+void add_grouped_ops(OpTable& table);
 void add_distance_ops(OpTable& table);
 void add_conv_ops(OpTable& table);
 void add_norm_ops(OpTable& table);

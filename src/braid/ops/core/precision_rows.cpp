@@ -18,6 +18,8 @@ constexpr PrecisionRow kRows[] = {
     {"conv_transpose1d", kLow},
     {"conv_transpose2d", kLow},
     {"conv_transpose3d", kLow},
+    {"grouped_mm", kLow},
+    {"grouped_mm_contract", kLow},
     {"gru_cell", kLow},
     {"linear", kLow},
     {"lstm_cell", kLow},

@@ -24,6 +24,7 @@ constexpr Family kFamilies[] = {
     {"Sorting", add_sort_ops},
     {"Softmax", add_softmax_ops},
     {"Products", add_matmul_ops},
+    {"Grouped products", add_grouped_ops},
     {"Distances", add_distance_ops},
     {"Convolutions", add_conv_ops},
     {"Pools", add_pool_ops},

@@ -68,8 +68,8 @@ std::vector<ValueType> bincount_shape(const NodeView& v) {
 }
 
 std::vector<ValueType> histc_shape(const NodeView& v) {
-  if (!is_floating(v.dtype(0))) {
-    v.fail("{} is no float", dtype_name(v.dtype(0)));
+  if (v.dtype(0) == DType::kBool || is_complex(v.dtype(0))) {
+    v.fail("{} has no bins", dtype_name(v.dtype(0)));
   }
   double low = v.attrs().number("min"), high = v.attrs().number("max");
   if (!(low < high)) v.fail("a range from {} to {} depends on data", low, high);

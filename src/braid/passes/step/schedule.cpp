@@ -50,10 +50,30 @@ void check_range(const Schedule& s, const ScheduleValue& value, double number) {
              range_text(value), number);
 }
 
+void check_percents(const Schedule& s, const ScheduleValue& value,
+                    const std::vector<double>& percents) {
+  if (!value.counts_steps) {
+    fail_usage("[schedule] {}: '{}' is a number, not a share of the run",
+               s.kind, value.name);
+  }
+  if (!value.is_list && percents.size() != 1) {
+    fail_usage("[schedule] {}: '{}' is one number", s.kind, value.name);
+  }
+  for (double percent : percents) {
+    bool is_share = percent >= 0 && percent <= 100;
+    if (is_share && (percent > 0 || !value.above_low)) continue;
+    fail_usage("[schedule] {}: '{}' must be {} 100% of the run, got {}%",
+               s.kind, value.name,
+               value.above_low ? "above 0% and up to" : "from 0% to", percent);
+  }
+}
+
 void check_value(const Schedule& s, const ScheduleValue& value) {
+  auto share = s.percents.find(value.name);
+  if (share != s.percents.end()) return check_percents(s, value, share->second);
   auto given = s.values.find(value.name);
   if (given == s.values.end()) {
-    if (value.value) return;
+    if (value.value || value.is_length) return;
     fail_usage("[schedule] {} needs the value '{}'\nHINT: write {}", s.kind,
                value.name, signature_text(kind_of(s)));
   }
@@ -82,10 +102,12 @@ void validate(const Schedule& s) {
   for (const ScheduleValue& value : all_values(kind_of(s))) {
     known.push_back(value.name);
   }
-  for (const auto& [name, unused] : s.values) {
-    if (std::ranges::find(known, name) != known.end()) continue;
-    fail_usage("[schedule] {} has no value '{}'\nHINT: {}", s.kind, name,
-               name_hint(name, known));
+  for (const auto* given : {&s.values, &s.percents}) {
+    for (const auto& [name, unused] : *given) {
+      if (std::ranges::find(known, name) != known.end()) continue;
+      fail_usage("[schedule] {} has no value '{}'\nHINT: {}", s.kind, name,
+                 name_hint(name, known));
+    }
   }
   for (const ScheduleValue& value : all_values(kind_of(s))) {
     check_value(s, value);
@@ -93,10 +115,11 @@ void validate(const Schedule& s) {
 }
 
 Schedule parse_schedule(std::string_view text) {
-  CallText call = parse_call(text, "[schedule]");
-  Schedule schedule{call.name, {}};
+  CallText call = parse_call(text, "[schedule]", Percents::kTaken);
+  Schedule schedule{call.name};
   for (const CallValue& value : call.values) {
-    schedule.values[value.name] = value.numbers;
+    auto& values = value.is_percent ? schedule.percents : schedule.values;
+    values[value.name] = value.numbers;
   }
   validate(schedule);
   for (const ScheduleValue& value : all_values(kind_of(schedule))) {
@@ -112,9 +135,12 @@ Schedule parse_schedule(std::string_view text) {
 std::string schedule_text(const Schedule& s) {
   CallText call{s.kind};
   for (const ScheduleValue& value : all_values(kind_of(s))) {
-    auto given = s.values.find(value.name);
-    if (given == s.values.end()) continue;
-    call.values.push_back({value.name, given->second, value.is_list});
+    for (const auto* values : {&s.values, &s.percents}) {
+      auto given = values->find(value.name);
+      if (given == values->end()) continue;
+      call.values.push_back(
+          {value.name, given->second, value.is_list, values == &s.percents});
+    }
   }
   return call_text(call);
 }
@@ -128,6 +154,35 @@ std::string signature_text(const ScheduleKind& kind) {
     list += (list.empty() ? "" : ",") + text;
   }
   return list.empty() ? kind.name : fmt::format("{}({})", kind.name, list);
+}
+
+bool needs_length(const Schedule& s) {
+  if (!s.percents.empty()) return true;
+  return std::ranges::any_of(kind_of(s).values, [&](const ScheduleValue& v) {
+    return v.is_length && !s.values.contains(v.name);
+  });
+}
+
+Schedule for_length(Schedule s, int64_t num_steps) {
+  const ScheduleKind& kind = kind_of(s);
+  auto length = static_cast<double>(num_steps);
+  for (const ScheduleValue& value : all_values(kind)) {
+    auto share = s.percents.find(value.name);
+    if (share == s.percents.end()) continue;
+    for (double percent : share->second) {
+      double steps = std::round(percent * length / 100);
+      s.values[value.name].push_back(
+          std::max(steps, value.above_low ? 1.0 : 0.0));
+    }
+  }
+  s.percents.clear();
+  double warmup = warmup_of(kind, ScheduleValues(kind, s));
+  for (const ScheduleValue& value : kind.values) {
+    if (!value.is_length || s.values.contains(value.name)) continue;
+    // A run that is shorter than its warm-up ends within it.
+    s.values[value.name] = {std::max(length - warmup, 1.0)};
+  }
+  return s;
 }
 
 double learning_rate(const Schedule& s, double lr, const Moment& at) {

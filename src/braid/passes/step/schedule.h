@@ -2,6 +2,7 @@
 // Formulas are those of torch.optim.lr_scheduler, in closed form.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -12,10 +13,12 @@
 namespace braid::passes {
 
 // A kind and its values; what is not given has a default. Most values are one
-// number, "milestones" is a list.
+// number, "milestones" is a list. Numbers of steps may be shares of the run, in
+// percent.
 struct Schedule {
   std::string kind = "constant";
   std::map<std::string, std::vector<double>> values = {};
+  std::map<std::string, std::vector<double>> percents = {};
 
   bool operator==(const Schedule&) const = default;
 };
@@ -33,6 +36,8 @@ struct ScheduleValue {
   double high = std::numeric_limits<double>::infinity();
   bool above_low = false;  // `low` itself is out of range
   bool is_list = false;
+  bool counts_steps = false;  // it may be a share of the run
+  bool is_length = false;     // not given: what the run has after the warm-up
 };
 
 // The values of one schedule, defaults included.
@@ -54,8 +59,8 @@ const std::vector<ScheduleKind>& schedule_kinds();
 // counts from their end. Noam's `warmup` is its own.
 const std::vector<ScheduleValue>& warmup_values();
 
-// "cosine(steps=90,warmup=10)". Throws when it cannot be read, or the kind or
-// a value is unknown, missing or out of range.
+// "cosine(steps=90,warmup=10)", "cosine(warmup=5%)". Throws when it cannot be
+// read, or the kind or a value is unknown, missing or out of range.
 Schedule parse_schedule(std::string_view text);
 std::string schedule_text(const Schedule& schedule);
 
@@ -65,7 +70,16 @@ std::string signature_text(const ScheduleKind& kind);
 // Throws as parse_schedule() does.
 void validate(const Schedule& schedule);
 
-// The rate of a member whose base rate is `lr`.
+// Whether it depends on the length of the run: `steps` is not given, or a value
+// is a share.
+bool needs_length(const Schedule& schedule);
+
+// The same for a run of so many steps: shares become whole numbers of them, and
+// what has no length ends with the run. One that needs no length stays as it
+// is.
+Schedule for_length(Schedule schedule, int64_t num_steps);
+
+// The rate of a member whose base rate is `lr`; the schedule needs no length.
 double learning_rate(const Schedule& schedule, double lr, const Moment& at);
 
 // What reduce-on-plateau remembers; numbers that begin as 0, so that they fit

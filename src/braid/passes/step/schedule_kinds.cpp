@@ -94,17 +94,30 @@ ScheduleValue number(const char* name, double value) {
   return {.name = name, .value = value};
 }
 
+// Numbers of steps.
+ScheduleValue steps(ScheduleValue value) {
+  value.counts_steps = true;
+  return value;
+}
+
+ScheduleValue length() {
+  return {.name = "steps",
+          .above_low = true,
+          .counts_steps = true,
+          .is_length = true};
+}
+
 }  // namespace
 
 const std::vector<ScheduleKind>& schedule_kinds() {
   static const std::vector<ScheduleKind> kinds = {
       {"constant", {}, constant, "the base rate"},
       {"step",
-       {positive("step_size"), number("gamma", 0.1)},
+       {steps(positive("step_size")), number("gamma", 0.1)},
        step,
        "times gamma every step_size steps"},
       {"multi_step",
-       {{.name = "milestones", .is_list = true}, number("gamma", 0.1)},
+       {steps({.name = "milestones", .is_list = true}), number("gamma", 0.1)},
        multi_step,
        "times gamma at each milestone"},
       {"exponential",
@@ -112,39 +125,39 @@ const std::vector<ScheduleKind>& schedule_kinds() {
        exponential,
        "times gamma at every step"},
       {"cosine",
-       {positive("steps"), number("min_lr", 0)},
+       {length(), number("min_lr", 0)},
        cosine_once,
        "down to min_lr along half a cosine, up again after it"},
       {"restarts",
-       {positive("period"),
+       {steps(positive("period")),
         {.name = "growth", .value = 1, .low = 1},
         number("min_lr", 0)},
        restarts,
        "cosines, each growth times as long as the one before"},
       {"linear",
-       {positive("steps"), number("start_factor", 1), number("end_factor", 0)},
+       {length(), number("start_factor", 1), number("end_factor", 0)},
        linear,
        "from one factor to another in a straight line"},
       {"polynomial",
-       {positive("steps"), number("power", 1)},
+       {length(), number("power", 1)},
        polynomial,
        "down to 0 by a power of what is left"},
       {"one_cycle",
-       {positive("steps"),
+       {length(),
         {.name = "start_share", .value = 0.3, .high = 1},
         positive("div", 25),
         positive("final_div", 1e4)},
        one_cycle,
        "up from lr / div, then down to lr / div / final_div"},
       {"noam",
-       {positive("width"), positive("warmup")},
+       {positive("width"), steps(positive("warmup"))},
        noam,
        "lr * width^-0.5 * min(t^-0.5, t * warmup^-1.5)"},
       {"plateau",
        {number("factor", 0.1),
-        number("patience", 10),
+        steps(number("patience", 10)),
         number("threshold", 1e-4),
-        number("cooldown", 0),
+        steps(number("cooldown", 0)),
         number("min_lr", 0),
         number("eps", 1e-8),
         {.name = "absolute", .value = 0, .high = 1}},
@@ -156,7 +169,7 @@ const std::vector<ScheduleKind>& schedule_kinds() {
 }
 
 const std::vector<ScheduleValue>& warmup_values() {
-  static const std::vector<ScheduleValue> values = {number("warmup", 0),
+  static const std::vector<ScheduleValue> values = {steps(number("warmup", 0)),
                                                     number("warmup_factor", 0)};
   return values;
 }

@@ -27,7 +27,7 @@ class ScheduleValues {
   double default_of(std::string_view name) const {
     for (const auto* values : {&kind_.values, &warmup_values()}) {
       for (const ScheduleValue& value : *values) {
-        if (value.name == name) return value.value.value();
+        if (value.name == name && value.value) return *value.value;
       }
     }
     fail_usage("[schedule] {} has no value '{}'", kind_.name, name);

@@ -257,6 +257,12 @@ void Array::step(size_t phase, std::span<const Turn> turns,
   settle(runtime::kMostLag);
 }
 
+void Array::tap_gradients(const runtime::Executor::GradientTap& tap) {
+  for (const auto& [unused, program] : specs_.steps) {
+    programs_->executor(program).tap_gradients(tap);
+  }
+}
+
 // Moves losses of all but the newest steps to where they can be taken.
 void Array::settle(int64_t lag) {
   while (std::ssize(issued_) > lag) {

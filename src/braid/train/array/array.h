@@ -99,6 +99,10 @@ class Array {
   void step(size_t phase, std::span<const Turn> turns,
             const std::vector<data::Batch>& batches);
 
+  // See runtime::Executor; of all phases, in the next steps. A slot of all
+  // members has their gradients one after the other. Empty: nobody looks.
+  void tap_gradients(const runtime::Executor::GradientTap& tap);
+
   struct StepLoss {
     size_t phase = 0;
     MemberId member = 0;

@@ -147,9 +147,9 @@ void Array::write_initial(size_t lane, const Job& job) {
 void Array::set_schedules(size_t lane, const Job& job) {
   for (size_t i = 0; i < rates_.size(); ++i) {
     if (!rates_[i]) continue;
-    const JobNetwork& network =
-        job.model().networks()[job.model().phases()[i].network];
-    rates_[i]->set_schedule(lane, network.schedule.value_or(constant_rate()));
+    size_t network = job.model().phases()[i].network;
+    rates_[i]->set_schedule(lane,
+                            job.schedule(network).value_or(constant_rate()));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "braid/plan/simulator.h"
 #include "braid/runtime/executables.h"
 #include "braid/train/array/array_specs.h"
+#include "braid/train/job/job_plan.h"
 
 namespace braid::train {
 namespace {
@@ -56,11 +57,12 @@ class Estimator {
                                  .shares_batches = size.shared_data});
   }
 
-  // Everything is kept on the device.
+  // The plan that the job gives; else everything is kept on the device.
   compile::ProgramSet compile(const ArraySpecs& specs,
                               const compile::Target& target) const {
-    return compile::compile_programs(ops_, specs.all, target,
-                                     {.fit_to_limit = false});
+    compile::PlanRequest request = plan_request(job_.config().plan);
+    request.fit_to_limit = false;
+    return compile::compile_programs(ops_, specs.all, target, request);
   }
 
   // Of one full step: all phases, as often as they run.

@@ -127,6 +127,18 @@ void Job::count_steps() {
   eval_rest_rows_ = eval_size % eval_rows_;
 }
 
+// A phase counts its own updates, which may be fewer than the run's steps.
+std::optional<passes::Schedule> Job::schedule(size_t network) const {
+  const auto& schedule = model_->networks()[network].schedule;
+  if (!schedule) return std::nullopt;
+  int64_t updates = 0;
+  for (const JobPhase& phase : model_->phases()) {
+    if (phase.network != network) continue;
+    updates += (num_steps_ + phase.every - 1) / phase.every;
+  }
+  return passes::for_length(*schedule, updates);
+}
+
 std::optional<double> Job::num_epochs() const {
   if (config_.steps || !config_.epochs) return std::nullopt;
   return static_cast<double>(*config_.epochs);
@@ -196,6 +208,9 @@ data::LoaderOptions Job::loader_options() const {
   return {.batch_size = batch_rows(),
           .drop_last = config_.drop_last,
           .shuffle = config_.data.shuffle,
+          .shuffle_block = config_.data.shuffle_block.value_or(0),
+          .shuffle_window = config_.data.shuffle_window.value_or(
+              data::LoaderOptions().shuffle_window),
           .seed = config_.data_seed()};
 }
 

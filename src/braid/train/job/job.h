@@ -41,6 +41,9 @@ class Job {
   const DataChecks& data_checks() const { return checks_; }
 
   int64_t num_steps() const { return num_steps_; }
+  // Of a network's rates, for as many updates as the run makes to it; none:
+  // constant rates.
+  std::optional<passes::Schedule> schedule(size_t network) const;
   std::optional<double> num_epochs() const;  // when the job counts them
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
   // Rows of batches: full ones, and the last of an epoch where it is shorter

@@ -19,10 +19,13 @@ namespace {
 using Texts = std::map<std::string, std::string>;
 
 // Each is the job's own in an array.
-constexpr std::array<std::string_view, 12> kOwnKeys = {
+constexpr std::array<std::string_view, 15> kOwnKeys = {
     "steps",
     "epochs",
     "log_every",
+    "log_norms.on",
+    "log_norms.of",
+    "log_system",
     "eval.every",
     "eval.early_stop.patience",
     "eval.early_stop.min_delta",
@@ -113,6 +116,7 @@ bool may_change_alone(const KeyChange& change) {
 bool may_change(const KeyChange& change, const JobConfig& job) {
   return may_change_alone(change) ||
          std::ranges::count(kCommonKeys, change.key) > 0 ||
+         change.key.starts_with("plan.") ||
          is_place(change.key, "data.", job.data) ||
          (job.eval.data && is_place(change.key, "eval.data.", *job.eval.data));
 }

@@ -2,6 +2,7 @@
 
 #include "braid/config/reader.h"
 #include "braid/config/writer.h"
+#include "braid/plan/named_plan.h"
 
 namespace braid::train {
 namespace {
@@ -23,10 +24,25 @@ constexpr config::CallForm kKindForm{"kind"};
 
 using config::Section;
 
+void describe(Section& s, SplitConfig& c) {
+  s.bare("eval");
+  s.number("eval", c.eval,
+           "Share of the samples to evaluate on, or from 2 on their number")
+      .above(0);
+  s.whole("seed", c.seed, "Which ones; nothing else depends on it").min(0);
+}
+
 void describe(Section& s, DataConfig& c) {
   s.bare("source");
   s.text("source", c.source, "Where samples come from: docs/data.md");
   s.flag("shuffle", c.shuffle, "A new order in every epoch");
+  s.whole("shuffle_block", c.shuffle_block,
+          "Neighbours that are read together, for data larger than memory: "
+          "blocks come in a random order, and samples are mixed within a "
+          "window of blocks; absent: all samples with each other")
+      .min(1);
+  s.whole("shuffle_window", c.shuffle_window, "Blocks of a window; absent: 16")
+      .min(1);
   s.whole("order_seed", c.order_seed,
           "Of the order and of random changes; absent: the job's seed")
       .min(0);
@@ -34,6 +50,8 @@ void describe(Section& s, DataConfig& c) {
          "NaN and infinity among the numbers are no mistake");
   s.choice("on_change", c.on_change, {"warn", "refuse"},
            "What a resumed run does when the data are not as they were");
+  s.section("split", c.split,
+            "Samples held back from training to evaluate on; absent: none");
   s.options("augment", c.augment, "OPTION", "Changes of images: docs/data.md");
   s.rest(c.options, "OPTION", "Option of the source: docs/data.md");
 }
@@ -58,9 +76,24 @@ void describe(Section& s, ClipConfig& c) {
 void describe(Section& s, InitConfig& c) {
   s.bare("file");
   s.path("file", c.file, "safetensors with parameters to begin with");
+  s.path("run", c.run, "Folder of a run whose weights to begin with");
+  s.whole("step", c.step, "Of that run: which checkpoint; absent: the newest")
+      .min(0);
+  s.flag("best", c.best, "Of that run: the checkpoint of the best evaluation");
+  s.flag("optimizer", c.optimizer,
+         "Of that run: momenta, averages and the number of updates too");
   s.choice("from", c.from, {"auto", "file", "seed"},
            "Of a .pt2 file: its weights, or weights drawn as its module draws "
            "them; auto: those of the file for seed 0, else drawn");
+  s.texts("missing", c.missing,
+          "Patterns of names that the file may lack: ['head.*']");
+  s.texts("reshaped", c.reshaped,
+          "Patterns of names that the file may have in another shape");
+  s.texts("extra", c.extra,
+          "Patterns of names of the file that the model need not have");
+  s.texts_by_name("rename", c.rename,
+                  "What names of the file begin with -> what those of the "
+                  "model do");
   s.rest(c.rules, "PATTERN", "Initialiser of parameters: normal(std=0.02)");
 }
 
@@ -75,12 +108,17 @@ void describe(Section& s, EarlyStopConfig& c) {
 }
 
 void describe(Section& s, EvalConfig& c) {
-  s.section("data", c.data, "Absent: the test part of the source");
+  s.section("data", c.data,
+            "Absent: what data.split holds back, else the test part of the "
+            "source");
   s.whole("every", c.every, "Steps between; 0: the end of each epoch").min(0);
   s.whole("batch_size", c.batch_size, "Absent: as in training")
       .min(1)
       .max(kMostRows);
-  s.texts("metrics", c.metrics, "accuracy, top5, perplexity, outputs, ...");
+  s.texts("metrics", c.metrics,
+          "accuracy, top5, f1_macro, auc, r2, outputs, ...");
+  s.texts("tables", c.tables,
+          "classes, confusion: written as CSV and for TensorBoard");
   s.section("early_stop", c.early_stop, "End when it gets no better");
   s.whole("limit", c.limit, "Samples to look at; absent: all").min(1);
 }
@@ -90,6 +128,12 @@ void describe(Section& s, CheckpointConfig& c) {
   s.whole("keep", c.keep, "Newest that stay, besides the best").min(1);
   s.text("best", c.best,
          "Metric of the best; empty: early_stop.metric, else the first metric");
+}
+
+void describe(Section& s, NormsConfig& c) {
+  s.bare("on");
+  s.flag("on", c.on, "Of all parameters that learn");
+  s.texts("of", c.of, "Patterns that have their own; layers: each layer has");
 }
 
 void describe(Section& s, NetworkConfig& c) {
@@ -106,6 +150,21 @@ void describe(Section& s, PhaseConfig& c) {
   s.text("learns", c.learns, "Name of the network that learns");
   s.text("loss", c.loss, "Calls of losses, networks and detach()");
   s.whole("every", c.every, "Steps between").min(1);
+}
+
+void describe_decisions(Section& s, PlanConfig& c) {
+  s.whole("depth", c.depth, "Segments that fetches are ahead; absent: 1")
+      .min(0)
+      .max(plan::kMostDepth);
+  s.options("segments", c.segments, "SEGMENT",
+            "keep, recompute or offload, also spilled and host: "
+            "recompute,spilled,host; `default` stands for all others");
+}
+
+void describe(Section& s, PlanConfig& c) {
+  s.bare("file");
+  s.path("file", c.file, "Of a plan, as braid step --plan takes it");
+  describe_decisions(s, c);
 }
 
 void describe(Section& s, NoiseConfig& c) {
@@ -158,6 +217,8 @@ void describe_run(Section& s, JobConfig& c) {
   s.whole("threads", c.threads, "0: one per core").min(0).max(kMostThreads);
   s.section("eval", c.eval, "Evaluation");
   s.whole("log_every", c.log_every, "Steps between lines of the log").min(1);
+  s.section("log_norms", c.log_norms, "Norms of gradients and weights");
+  s.flag("log_system", c.log_system, "Samples per second, memory");
   s.section("checkpoint", c.checkpoint, "What is kept to resume from");
   s.choice("on_nan", c.on_nan, {"stop", "skip"},
            "What to do when the loss or a gradient is not finite");
@@ -166,6 +227,9 @@ void describe_run(Section& s, JobConfig& c) {
           "Of the device, never exceeded; on a CPU the process takes more; "
           "absent: none")
       .min(1);
+  s.section("plan", c.plan,
+            "What each segment's memory is used for; absent: everything is "
+            "kept, or with a limit the first plan that fits");
 }
 
 void describe_networks(Section& s, JobConfig& c) {

@@ -14,6 +14,14 @@
 
 namespace braid::train {
 
+// Samples held back from training to evaluate on, see data/split.h.
+struct SplitConfig {
+  double eval = 0;
+  int64_t seed = 0;
+
+  bool operator==(const SplitConfig&) const = default;
+};
+
 struct DataConfig {
   std::string source = {};  // "glyphs", "cifar10", ...
   bool shuffle = true;      // eval data: never
@@ -23,8 +31,13 @@ struct DataConfig {
   bool allow_nan = false;        // floats that are not finite are no mistake
   config::Options augment = {};  // "crop", "flip", "mean", "std"
   config::Options options = {};  // the source's own
+  std::optional<SplitConfig> split = {};  // of training data; absent: none
   // When a run is resumed and finds other data: warn, refuse.
   std::string on_change = "warn";
+  // Samples of a block that is read as a whole, and blocks that are mixed with
+  // each other; absent: every sample is drawn from all.
+  std::optional<int64_t> shuffle_block = {};
+  std::optional<int64_t> shuffle_window = {};  // absent: 16
 
   bool operator==(const DataConfig&) const = default;
 };
@@ -56,9 +69,20 @@ struct ClipConfig {
 // What parameters begin with. The file comes last.
 struct InitConfig {
   std::filesystem::path file = {};  // safetensors; empty: none
+  // Another run's folder in place of the file: its weights of that step, of the
+  // best evaluation, or the newest; with what its optimizer remembered.
+  std::filesystem::path run = {};
+  std::optional<int64_t> step = {};
+  bool best = false;
+  bool optimizer = false;
   // Where parameters of an exported model come from that the file tells how to
   // draw: file, seed; auto: the file for seed 0, else the seed.
   std::string from = "auto";
+  // Where the file need not fit: names of the model that it may lack or have
+  // in another shape, and names of its own that are left; then what its names
+  // begin with -> what those of the model do.
+  std::vector<std::string> missing = {}, reshaped = {}, extra = {};
+  std::map<std::string, std::string> rename = {};
   config::Options rules = {};  // pattern -> "normal(std=0.02)", in order
 
   bool operator==(const InitConfig&) const = default;
@@ -78,6 +102,7 @@ struct EvalConfig {
   int64_t every = 0;                    // steps; 0: at the end of each epoch
   std::optional<int64_t> batch_size = {};  // absent: that of training
   std::vector<std::string> metrics = {};   // empty: what suits the loss
+  std::vector<std::string> tables = {};    // "classes", "confusion"
   EarlyStopConfig early_stop = {};
   std::optional<int64_t> limit = {};  // samples; absent: all
 
@@ -90,6 +115,17 @@ struct CheckpointConfig {
   std::string best = {};  // metric of the best one; empty: see best_by()
 
   bool operator==(const CheckpointConfig&) const = default;
+};
+
+// Norms of gradients and weights in the lines of metrics.
+struct NormsConfig {
+  bool on = false;
+  // Of parameters that fit these patterns; "layers": of each layer. Some: it
+  // is on.
+  std::vector<std::string> of = {};
+
+  bool is_on() const { return on || !of.empty(); }
+  bool operator==(const NormsConfig&) const = default;
 };
 
 // One of several networks. `model`, `schedule` and `init` are as those of the
@@ -113,6 +149,16 @@ struct PhaseConfig {
   int64_t every = 1;        // steps
 
   bool operator==(const PhaseConfig&) const = default;
+};
+
+// What is done about the memory of each segment, by hand; see job_plan.h.
+struct PlanConfig {
+  std::filesystem::path file =
+      {};  // of a plan; what stands here counts over it
+  std::optional<int64_t> depth = {};  // of prefetching
+  config::Options segments = {};      // name -> "recompute,spilled,host"
+
+  bool operator==(const PlanConfig&) const = default;
 };
 
 // A random input, new in every step.
@@ -150,10 +196,13 @@ struct JobConfig {
   int64_t threads = 0;  // 0: one per core
   EvalConfig eval = {};
   int64_t log_every = 10;
+  NormsConfig log_norms = {};
+  bool log_system = false;  // throughput and memory
   CheckpointConfig checkpoint = {};
   std::string on_nan = "stop";  // stop, skip; given models: keep
   std::string device = "cpu";
   std::optional<int64_t> memory_limit = {};  // bytes
+  PlanConfig plan = {};  // given none: the first that fits the limit
   std::map<std::string, NetworkConfig> networks = {};
   std::vector<PhaseConfig> phases = {};
   std::map<std::string, NoiseConfig> noise = {};
@@ -170,6 +219,8 @@ struct JobConfig {
 
 // The table of keys.
 void describe(config::Section& section, JobConfig& job);
+// Those of a plan that is a file of its own.
+void describe_decisions(config::Section& section, PlanConfig& plan);
 
 // What validate() would list, with the keys concerned ("phases.0.learns").
 struct KeyProblem {

@@ -6,7 +6,9 @@
 #include "braid/base/text.h"
 #include "braid/data/augment.h"
 #include "braid/data/cast.h"
+#include "braid/data/known_fields.h"
 #include "braid/data/sources.h"
+#include "braid/data/split.h"
 #include "braid/io/problems.h"
 #include "braid/passes/names.h"
 #include "braid/train/job/job_file.h"
@@ -50,13 +52,17 @@ std::string key_text(const DataConfig& config, const data::Texts& changes,
   };
   add(texts_of(config.options));
   add(changes);
+  if (config.split) {
+    key += fmt::format(" split {} {}", config.split->eval, config.split->seed);
+  }
   return key;
 }
 
 // A key of `data` that is misspelt looks like an option of the source.
 void check_keys(const DataConfig& config) {
-  const std::vector<std::string> keys = {"shuffle", "order_seed", "allow_nan",
-                                         "on_change", "augment"};
+  const std::vector<std::string> keys = {
+      "shuffle",   "shuffle_block", "shuffle_window", "order_seed",
+      "allow_nan", "on_change",     "split",          "augment"};
   std::vector<std::string> known = keys;
   for (const data::Option& option : data::find_source(config.source).options) {
     known.push_back(option.name);
@@ -70,32 +76,88 @@ void check_keys(const DataConfig& config) {
   }
 }
 
-// A dataset of the program, or that of the config.
-DatasetPtr open_one(const DataConfig& config, const DatasetPtr& given,
-                    bool augmented, DType dtype, DatasetCache& cache) {
+enum class Use { kTrain, kEval };
+
+// What is evaluated is only brought to the same scale.
+data::Texts changes_for(const DataConfig& config, Use use) {
   data::Texts changes = texts_of(config.augment);
-  if (!augmented) {  // what is evaluated is only brought to the same scale
-    changes.erase("crop");
-    changes.erase("flip");
+  if (use == Use::kEval) {
+    for (const std::string& name : data::random_changes()) changes.erase(name);
   }
-  if (!given) check_keys(config);
+  return changes;
+}
+
+// All samples, before they are changed: a dataset of the program, or that of
+// the config.
+DatasetPtr open_whole(const DataConfig& config, const DatasetPtr& given,
+                      const std::vector<data::Field>* known) {
+  if (given) return given;
+  check_keys(config);
+  data::Opening opening{.known = known};
+  if (config.split) opening.split = {config.split->eval, config.split->seed};
+  return data::open_source(config.source, texts_of(config.options), {},
+                           opening);
+}
+
+// What the split leaves for the use; both parts are of one opened dataset.
+DatasetPtr open_part(const DataConfig& config, const DatasetPtr& given, Use use,
+                     DatasetCache& cache) {
+  DatasetPtr whole =
+      given ? given
+            : cache.get("all of " + key_text(config, {}, DType::kFloat32),
+                        [&] { return open_whole(config, nullptr, nullptr); });
+  data::Parts parts =
+      data::split_samples({config.split->eval, config.split->seed},
+                          whole->size(), whole->reach(), whole->name());
+  return data::part_of(
+      whole, std::move(use == Use::kTrain ? parts.train : parts.eval));
+}
+
+// `known` are the fields of the training data; null: these are they.
+DatasetPtr open_one(const DataConfig& config, const DatasetPtr& given, Use use,
+                    DType dtype, DatasetCache& cache,
+                    const std::vector<data::Field>* known = nullptr) {
+  data::Texts changes = changes_for(config, use);
   auto open = [&] {
-    DatasetPtr dataset =
-        given ? given
-              : data::open_source(config.source, texts_of(config.options));
+    DatasetPtr dataset = config.split ? open_part(config, given, use, cache)
+                                      : open_whole(config, given, known);
     if (!changes.empty()) dataset = data::augment(dataset, changes);
     return data::cast_floats(dataset, dtype);
   };
-  return given ? open() : cache.get(key_text(config, changes, dtype), open);
+  if (given && !config.split) return open();
+  std::string key = key_text(config, changes, dtype);
+  if (given) {
+    key += fmt::format(" of {}", static_cast<const void*>(given.get()));
+  }
+  if (config.split) key += use == Use::kTrain ? " train" : " eval";
+  if (known) key += data::known_text(*known);
+  return cache.get(key, open);
+}
+
+// Whether the source has a test part, and the job trains on another.
+bool leaves_test_part(const DataConfig& config) {
+  if (config.source == kCustom) return false;
+  auto part = test_part(data::find_source(config.source));
+  if (!part) return false;
+  const config::Option* given =
+      config::find_option(config.options, part->first);
+  return !given || given->text != part->second;
 }
 
 DatasetPtr open_eval(const JobConfig& config, const JobHooks& hooks,
-                     DType dtype, DatasetCache& cache) {
-  if (!config.eval.data && hooks.train) return nullptr;
-  auto data = evaluated_data(config);
-  if (!data) return nullptr;
-  return open_one(*data, config.eval.data ? hooks.eval : nullptr, false, dtype,
-                  cache);
+                     DType dtype, DatasetCache& cache,
+                     const std::vector<data::Field>& known) {
+  if (config.eval.data) {
+    return open_one(*config.eval.data, hooks.eval, Use::kEval, dtype, cache,
+                    &known);
+  }
+  if (config.data.split) {
+    return open_one(config.data, hooks.train, Use::kEval, dtype, cache);
+  }
+  if (hooks.train) return nullptr;
+  auto test = evaluated_data(config);
+  if (!test) return nullptr;
+  return open_one(*test, nullptr, Use::kEval, dtype, cache, &known);
 }
 
 std::string type_text(const ValueType& type) {
@@ -106,11 +168,16 @@ std::string fields_text(const data::Dataset& dataset) {
   return data::fields_text(dataset.fields());
 }
 
+// Of labels that were mixed, what they were before: evaluation has those.
+std::string label_text(const data::Field& field) {
+  return data::field_text({field.name, DType::kInt64, {}});
+}
+
 void check_same_fields(const JobData& data) {
   auto texts = [](const data::Dataset& dataset) {
     std::vector<std::string> sorted;
     for (const data::Field& f : dataset.fields()) {
-      sorted.push_back(field_text(f));
+      sorted.push_back(f.is_mixed ? label_text(f) : field_text(f));
     }
     std::ranges::sort(sorted);
     return sorted;
@@ -201,6 +268,19 @@ std::string channels_hint(const JobData& data, const Graph& forward) {
   return {};
 }
 
+// A program runs where it was named, also when the run is resumed from
+// elsewhere.
+void add_folder(DataConfig& data) {
+  const config::Option* command = config::find_option(data.options, "command");
+  if (data.source != "command" || !command ||
+      config::find_option(data.options, "folder")) {
+    return;
+  }
+  config::Option folder{.name = "folder", .text = "."};
+  folder.folder = command->folder;
+  data.options.push_back(folder);
+}
+
 }  // namespace
 
 std::string JobData::argument(const std::string& field) const {
@@ -222,12 +302,10 @@ int64_t JobData::classes(size_t field) const {
 
 std::optional<DataConfig> evaluated_data(const JobConfig& config) {
   if (config.eval.data) return config.eval.data;
-  if (config.data.source == kCustom) return std::nullopt;
+  bool has_part = config.data.source != kCustom && !config.data.split &&
+                  leaves_test_part(config.data);
+  if (!has_part) return std::nullopt;
   auto part = test_part(data::find_source(config.data.source));
-  if (!part) return std::nullopt;
-  const config::Option* given =
-      config::find_option(config.data.options, part->first);
-  if (given && given->text == part->second) return std::nullopt;
   DataConfig test = config.data;
   std::erase_if(test.options, [&](const config::Option& option) {
     return option.name == part->first;
@@ -237,10 +315,12 @@ std::optional<DataConfig> evaluated_data(const JobConfig& config) {
 }
 
 DatasetPtr open_unchanged(const JobConfig& job, const DataConfig& config,
-                          const JobHooks& hooks) {
+                          const JobHooks& hooks,
+                          const std::vector<data::Field>* known) {
   DatasetCache own;
-  return open_one(config, nullptr, false, *find_dtype(job.dtype),
-                  hooks.datasets ? *hooks.datasets : own);
+  Use use = config.split ? Use::kTrain : Use::kEval;
+  return open_one(config, nullptr, use, *find_dtype(job.dtype),
+                  hooks.datasets ? *hooks.datasets : own, known);
 }
 
 // Sources that number labels themselves do so by what each file shows: the
@@ -266,16 +346,33 @@ void check_same_classes(const data::Dataset& train, const data::Dataset& other,
   }
 }
 
+// Numbers of a table that was prepared mean nothing beside others. Sources
+// that can prepare them do so by what training taught.
+void check_same_tables(const data::Dataset& train, const data::Dataset& other) {
+  auto has_table = [](const data::Dataset& dataset) {
+    return std::ranges::any_of(dataset.fields(), [](const data::Field& f) {
+      return f.table != nullptr;
+    });
+  };
+  if (!has_table(train) || has_table(other)) return;
+  fail_usage(
+      "[data] training data of {} are filled, standardised or numbered by "
+      "their source, evaluation data of {} are not\n"
+      "HINT: evaluate on data of the source 'csv', which are read alike",
+      train.name(), other.name());
+}
+
 JobData open_data(const JobConfig& config, const JobHooks& hooks) {
   DType dtype = *find_dtype(config.dtype);
   DatasetCache own;
   DatasetCache& cache = hooks.datasets ? *hooks.datasets : own;
-  JobData data{.train = open_one(config.data, hooks.train, true, dtype, cache),
-               .eval = nullptr,
-               .inputs = config.inputs};
+  JobData data{
+      .train = open_one(config.data, hooks.train, Use::kTrain, dtype, cache),
+      .eval = nullptr,
+      .inputs = config.inputs};
   check_inputs(data);
   if (!config.phases.empty()) return data;
-  data.eval = open_eval(config, hooks, dtype, cache);
+  data.eval = open_eval(config, hooks, dtype, cache, data.train->fields());
   if (!data.eval) return data;
   if (config.eval.limit) {
     DatasetPtr whole = data.eval;
@@ -286,11 +383,20 @@ JobData open_data(const JobConfig& config, const JobHooks& hooks) {
   }
   check_same_fields(data);
   check_same_classes(*data.train, *data.eval, field_names(*data.train));
+  check_same_tables(*data.train, *data.eval);
   data.eval = in_order_of(*data.train, data.eval, cache);
+  if (config.data.split) {
+    data.eval_words = leaves_test_part(config.data)
+                          ? "by data.split; the test part of the source is "
+                            "not used"
+                          : "by data.split";
+  }
   return data;
 }
 
 void resolve_data_paths(JobConfig& config) {
+  add_folder(config.data);
+  if (config.eval.data) add_folder(*config.eval.data);
   resolve_paths(config, [](const std::string& source, const std::string& name) {
     using Kind = data::Option::Kind;
     if (source == kCustom) return PathKind::kNone;
@@ -308,6 +414,7 @@ std::map<std::string, ValueType> argument_types(const JobData& data,
   std::map<std::string, ValueType> types;
   for (const data::Field& field : data.train->fields()) {
     ValueType type{field.dtype, field.shape};
+    if (field.is_mixed) type = {DType::kInt64, {}};
     type.shape.insert(type.shape.begin(), rows);
     types[data.argument(field.name)] = type;
   }

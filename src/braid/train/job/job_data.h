@@ -24,11 +24,13 @@ struct JobData {
   int64_t classes(size_t field) const;
 
   std::map<std::string, std::string> inputs;  // field -> argument, as given
+  std::string eval_words = {};  // how eval was chosen; empty: as always
 };
 
-// Opens what the job names; eval data that are not named are the test part of
-// the same source where it has one. Datasets of the program count over those.
-// Blocking. Throws for whatever is wrong with options or files.
+// Opens what the job names; eval data that are not named are what the split
+// holds back, else the test part of the same source where it has one. Datasets
+// of the program count over those. Blocking. Throws for whatever is wrong with
+// options or files.
 JobData open_data(const JobConfig& config, const JobHooks& hooks = {});
 
 // What a job is evaluated on: `eval.data`, else the test part of the source
@@ -36,8 +38,10 @@ JobData open_data(const JobConfig& config, const JobHooks& hooks = {});
 std::optional<DataConfig> evaluated_data(const JobConfig& config);
 
 // The data of a config by themselves, as an evaluation reads them. Blocking.
-data::DatasetPtr open_unchanged(const JobConfig& job, const DataConfig& config,
-                                const JobHooks& hooks = {});
+// `known` are the fields of training where they are to be read alike.
+data::DatasetPtr open_unchanged(
+    const JobConfig& job, const DataConfig& config, const JobHooks& hooks = {},
+    const std::vector<data::Field>* known = nullptr);
 
 // Throws std::runtime_error when a number of one of these fields stands for
 // another label than in training; fields that one of the two lacks are passed
@@ -45,10 +49,15 @@ data::DatasetPtr open_unchanged(const JobConfig& job, const DataConfig& config,
 void check_same_classes(const data::Dataset& train, const data::Dataset& other,
                         const std::vector<std::string>& fields);
 
+// Throws std::invalid_argument when numbers of training were prepared by their
+// source and these were not.
+void check_same_tables(const data::Dataset& train, const data::Dataset& other);
+
 // Makes relative paths of data options absolute.
 void resolve_data_paths(JobConfig& config);
 
-// Types of the arguments for so many rows.
+// Types of the arguments for so many rows. Labels that mixup made probabilities
+// of are labels here, which is what models are made for: see mixed_targets.h.
 std::map<std::string, ValueType> argument_types(const JobData& data,
                                                 int64_t rows);
 

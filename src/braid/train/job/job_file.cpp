@@ -67,14 +67,18 @@ void resolve_paths(DataConfig& data, const PathKindOf& kind_of) {
   }
 }
 
-// A list of them is for those who read one, see job_list.h.
-void refuse_members(config::Node& root, config::Report& report) {
-  const config::Node* members = root.find("members");
-  if (!members) return;
-  report.add(members->place,
-             {"members make several jobs, and one is expected here"});
-  std::erase_if(root.items,
-                [](const config::Node& item) { return item.key == "members"; });
+// Lists of jobs are for those who read one, see job_list.h.
+void refuse_lists(config::Node& root, config::Report& report) {
+  for (std::string key : {"members", "grid", "zip"}) {
+    const config::Node* found = root.find(key);
+    if (!found) continue;
+    report.add(
+        found->place,
+        {fmt::format("{} several jobs, and one is expected here",
+                     key == "members" ? "members make" : key + " makes")});
+    std::erase_if(root.items,
+                  [&](const config::Node& item) { return item.key == key; });
+  }
 }
 
 }  // namespace
@@ -83,7 +87,7 @@ JobConfig job_of(config::Node root, const fs::path& path,
                  const std::vector<std::string>& overrides,
                  config::Report& report) {
   config::apply_overrides(root, overrides, report);
-  refuse_members(root, report);
+  refuse_lists(root, report);
   JobConfig job;
   read_config(root, job, {fs::absolute(path).parent_path(), fs::current_path()},
               report, find_job_key);

@@ -167,11 +167,15 @@ void create_job_folder(const fs::path& out, const JobFolder& folder) {
   if (holds_jobs(out)) clear_unsaved_jobs(out);
   if (holds_run(out)) clear_unsaved_run(out);
   try {
-    io::write_file_atomically(jobs_path(out), folder_text(folder));
+    write_job_folder(out, folder);
   } catch (...) {
     if (is_new) fs::remove(out, error);
     throw;
   }
+}
+
+void write_job_folder(const fs::path& out, const JobFolder& folder) {
+  io::write_file_atomically(jobs_path(out), folder_text(folder));
 }
 
 JobFolder read_job_folder(const fs::path& out) {

@@ -6,8 +6,8 @@
 //       array-0/checkpoints/   one checkpoint for all members of an array
 //       results.json, .csv     how all of them stand
 //
-// Other tools may rely on these names. jobs.json is written first and never
-// changed, so that a killed process can go on from it.
+// Other tools may rely on these names. jobs.json is written first and only
+// ever replaced as a whole, so that a killed process can go on from it.
 #pragma once
 
 #include <filesystem>
@@ -42,6 +42,10 @@ void check_free_for_jobs(const std::filesystem::path& out);
 // there.
 void create_job_folder(const std::filesystem::path& out,
                        const JobFolder& folder);
+
+// Replaces the jobs of a folder whose lock is held.
+void write_job_folder(const std::filesystem::path& out,
+                      const JobFolder& folder);
 
 // Throws std::runtime_error when it cannot be read.
 JobFolder read_job_folder(const std::filesystem::path& out);

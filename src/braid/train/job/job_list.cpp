@@ -7,6 +7,7 @@
 #include "braid/config/yaml_reader.h"
 #include "braid/io/file/file.h"
 #include "braid/train/job/job_file.h"
+#include "braid/train/job/job_grid.h"
 #include "braid/train/job/job_names.h"
 #include "braid/train/job/member_reader.h"
 
@@ -28,11 +29,20 @@ std::string stem_of(const fs::path& path) {
   return stem.empty() ? "job" : stem;
 }
 
+// Whether an override is of that key, or of one within it.
+bool is_of(std::string_view text, std::string_view key) {
+  return text.starts_with(key) && text.size() > key.size() &&
+         (text[key.size()] == '=' || text[key.size()] == '.');
+}
+
 // Those that set the list itself; the others are for each of the jobs.
 Texts take_member_overrides(Texts& overrides) {
   Texts taken;
   std::erase_if(overrides, [&](const std::string& text) {
-    bool is_list = text.starts_with("members=") || text.starts_with("members.");
+    bool is_list = is_of(text, kMembers) ||
+                   std::ranges::any_of(kGridKeys, [&](const char* key) {
+                     return is_of(text, key);
+                   });
     if (is_list) taken.push_back(text);
     return is_list;
   });
@@ -42,7 +52,7 @@ Texts take_member_overrides(Texts& overrides) {
 void apply_member_overrides(Node& root, const Texts& overrides,
                             Report& report) {
   for (const std::string& text : overrides) {
-    if (text.starts_with("members=")) {
+    if (!text.starts_with("members.")) {
       config::apply_overrides(root, {text}, report);
     } else {
       report.add({.override_text = text},
@@ -68,7 +78,7 @@ JobList parse(std::string_view text, const fs::path& path, Texts overrides) {
   if (root.is_null()) report.throw_if_any();  // nothing more can be said
   root.place = {};
   apply_member_overrides(root, take_member_overrides(overrides), report);
-  Node members = take_members(root);
+  Node members = expand_grids(root, take_members(root), report);
   JobList list{.jobs = {}, .is_single = members.is_null()};
   if (list.is_single) {
     list.jobs.push_back(

@@ -9,6 +9,10 @@
 //     - {optimizer.lr: 3e-3, seed: 2}
 //     - {name: slow, optimizer.lr: 1e-4}
 //
+// or make them of lists of values (job_grid.h):
+//
+//   grid: {optimizer.lr: [1e-3, 3e-3], seed: [1, 2, 3]}
+//
 // A member is the job of the file with other values for some keys, as the
 // command line would set them. What comes out are plain jobs with names.
 #pragma once

@@ -29,7 +29,8 @@ void check_one(std::string_view key, const std::string& name,
 [[noreturn]] void fail_no_eval(std::string_view key) {
   fail_usage(
       "[eval] {} needs data to evaluate, and the job has none\n"
-      "HINT: name them as 'eval.data', in the form of 'data'",
+      "HINT: name them as 'eval.data', in the form of 'data', or hold some "
+      "back with 'data.split: 0.1'",
       key);
 }
 
@@ -68,7 +69,7 @@ Watched stops_by(const JobConfig& job, const Names& metrics) {
 void check_metric_names(const Names& names, Names outputs) {
   for (const MetricKind& kind : metric_kinds()) outputs.push_back(kind.name);
   for (const std::string& name : names) {
-    if (holds(outputs, name)) continue;
+    if (holds(outputs, name) || find_metric_kind(name)) continue;
     fail_usage("[metrics] unknown metric '{}'\nHINT: {}", name,
                name_hint(name, outputs));
   }
@@ -86,6 +87,7 @@ void check_watched(const JobConfig& job, Names metrics) {
 void check_unwatched(const JobConfig& job) {
   if (job.eval.early_stop.patience > 0) fail_no_eval("eval.early_stop");
   if (!job.checkpoint.best.empty()) fail_no_eval("checkpoint.best");
+  if (!job.eval.tables.empty()) fail_no_eval("eval.tables");
 }
 
 }  // namespace braid::train

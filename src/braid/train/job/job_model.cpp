@@ -12,12 +12,16 @@
 #include "braid/passes/rewrite/dead_code.h"
 #include "braid/passes/rewrite/trainable.h"
 #include "braid/passes/step/label_smoothing.h"
+#include "braid/train/job/init_file.h"
+#include "braid/train/job/init_run.h"
 #include "braid/train/job/job_loss.h"
 #include "braid/train/job/job_metrics.h"
 #include "braid/train/job/job_optimizer.h"
+#include "braid/train/job/mixed_targets.h"
 #include "braid/train/job/model_state.h"
 #include "braid/train/job/phase_graph.h"
 #include "braid/train/run/metrics.h"
+#include "braid/train/run/norm_log.h"
 
 namespace braid::train {
 namespace {
@@ -116,6 +120,40 @@ void choose_outputs(Graph& graph, const std::string& model,
   });
 }
 
+bool begins_with_file(const JobNetwork& network) {
+  const InitConfig& init = network.config.init;
+  return !init.file.empty() || !init.run.empty();
+}
+
+InitFile init_file(const JobNetwork& network) {
+  const InitConfig& init = network.config.init;
+  return InitFile(init_path(network), {.missing = init.missing,
+                                       .reshaped = init.reshaped,
+                                       .extra = init.extra,
+                                       .rename = init.rename});
+}
+
+void add_learning(const Graph& forward, std::vector<std::string>& names) {
+  for (const Slot& slot : forward.slots()) {
+    bool learns = slot.role == Role::kParameter && slot.trainable;
+    if (learns) names.push_back(slot.name);
+  }
+}
+
+void check_norms(const NormsConfig& norms,
+                 const std::vector<std::string>& learning) {
+  for (const std::string& pattern : norms.of) {
+    bool fits = std::ranges::any_of(learning, [&](const std::string& name) {
+      return fits_pattern(name, pattern);
+    });
+    if (fits || pattern == kLayers) continue;
+    fail_usage(
+        "[job] log_norms.of: '{}' fits no parameter that learns\n"
+        "HINT: did you mean '{}'? 'layers' has a norm of each layer",
+        pattern, nearest_name(pattern, learning));
+  }
+}
+
 [[noreturn]] void fail_unknown_argument(const std::string& field,
                                         const std::string& argument,
                                         const std::vector<std::string>& known) {
@@ -152,11 +190,14 @@ JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
   for (const JobNetwork& network : networks_) check_draws(network);
   if (!learns_) return;
   int64_t rows = config.batch_size / config.accumulate;
+  std::vector<std::string> learning;
   for (size_t i = 0; i < phases_.size(); ++i) {
     Graph graph = forward(i, rows);
+    add_learning(graph, learning);
     check_arguments(data_, graph, rows, noise_names());
     add_inputs(inputs_, graph);
   }
+  check_norms(config.log_norms, learning);
   data.eval ? prepare_eval(rows) : check_unwatched(config);
 }
 
@@ -169,6 +210,7 @@ void JobModel::prepare_eval(int64_t rows) {
   if (metrics_.empty()) metrics_ = default_metrics(eval(rows));
   check_watched(config_, metrics_);
   Graph graph = eval(rows);
+  num_classes_ = train::num_classes(graph);
   check_arguments({data_.eval, nullptr, data_.inputs}, graph, rows, {});
   add_inputs(inputs_, graph);
 }
@@ -361,6 +403,7 @@ Graph JobModel::forward(size_t phase, int64_t rows) const {
   const JobPhase& p = phases_[phase];
   Graph graph = config_.phases.empty() ? load_single(rows, Form::kTrain)
                                        : build_phase(p, rows);
+  take_mixed_targets(graph, data_, rows);
   prepare(graph, networks_[p.network]);
   passes::check_trainable(graph);
   return graph;
@@ -369,7 +412,7 @@ Graph JobModel::forward(size_t phase, int64_t rows) const {
 Graph JobModel::eval(int64_t rows) const {
   Graph graph = load_single(rows, Form::kEval);
   prepare(graph, networks_[0]);
-  add_metric_outputs(graph, metrics_);
+  add_metric_outputs(graph, metrics_, tables());
   passes::remove_dead_code(machine_.ops(), graph);
   return graph;
 }
@@ -393,7 +436,7 @@ std::string JobModel::shared_words() const {
   for (const JobNetwork& network : networks_) {
     const InitConfig& init = network.config.init;
     bool is_expected = config_.seed != 0 && init.from != "file" &&
-                       init.file.empty() && init.rules.empty();
+                       !begins_with_file(network) && init.rules.empty();
     if (!is_expected || !network.contents) continue;
     std::string words = network.contents->shared_words();
     if (!words.empty()) return words;
@@ -423,6 +466,19 @@ void JobModel::load_weights(runtime::State& state,
   weights.apply(state, 0);
 }
 
+std::vector<JobModel::InitNote> JobModel::init_notes(
+    const std::vector<Slot>& slots, int64_t lane) const {
+  std::vector<InitNote> notes;
+  for (const JobNetwork& network : networks_) {
+    if (!begins_with_file(network)) continue;
+    InitFile file = init_file(network);
+    InitFit fit = file.check(slots, network.prefix(), lane);
+    std::string of = network.name.empty() ? "" : network.name + ": ";
+    notes.push_back({of + fit.summary(file.name()), fit.details()});
+  }
+  return notes;
+}
+
 void JobModel::load_files(runtime::State& state, int64_t lane) const {
   for (const JobNetwork& network : networks_) {
     FirstWeights how{.prefix = network.prefix(), .draws = draws(network)};
@@ -430,10 +486,11 @@ void JobModel::load_files(runtime::State& state, int64_t lane) const {
       how.initialised.push_back(rule.name);
     }
     if (network.contents) network.contents->apply(state, lane, how);
-    if (network.config.init.file.empty()) continue;
-    InitFile file(network.config.init.file);
-    file.check(state.slots(), network.prefix());
+    if (!begins_with_file(network)) continue;
+    InitFile file = init_file(network);
+    file.check(state.slots(), network.prefix(), lane);
     file.apply(state, lane, network.prefix());
+    take_optimizer_state(network, state, lane);
   }
   if (!given_) return;
   for (const auto& [name, value] : given_->values) {

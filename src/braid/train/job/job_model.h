@@ -9,11 +9,11 @@
 #include "braid/passes/step/optimizer.h"
 #include "braid/passes/step/schedule.h"
 #include "braid/runtime/machine.h"
+#include "braid/train/job/init_file.h"
 #include "braid/train/job/job_data.h"
 #include "braid/train/job/job_hooks.h"
 #include "braid/train/job/loss_expression.h"
 #include "braid/train/job/model_file.h"
-#include "braid/train/job/model_state.h"
 #include "braid/train/run/data_check.h"
 
 namespace braid::train {
@@ -56,6 +56,10 @@ class JobModel {
   // The eval form of the only model without its loss. With a name that output
   // alone, else all that have a row for each sample.
   Graph outputs(int64_t rows, const std::string& name = "") const;
+  // Tables of its evaluations, and how many classes its loss is over; 0: it is
+  // over none.
+  const std::vector<std::string>& tables() const { return config_.eval.tables; }
+  int64_t num_classes() const { return num_classes_; }
   // What all of these graphs read, noise among it.
   const ModelInputs& inputs() const { return inputs_; }
 
@@ -66,6 +70,15 @@ class JobModel {
   // What a seed does not change about the weights of exported networks; empty
   // where nobody could expect it to.
   std::string shared_words() const;
+
+  // What became of the files of first weights, one note for each; all names
+  // stand in the details. Reads what the files say about themselves anew.
+  struct InitNote {
+    std::string summary;
+    std::vector<std::string> details;
+  };
+  std::vector<InitNote> init_notes(const std::vector<Slot>& slots,
+                                   int64_t lane) const;
 
   // Fills a new state: by the seed, then files.
   void initialise(runtime::State& state) const;
@@ -103,6 +116,7 @@ class JobModel {
   std::vector<JobNetwork> networks_;
   std::vector<JobPhase> phases_;
   std::vector<std::string> metrics_;
+  int64_t num_classes_ = 0;
   ModelInputs inputs_;
 };
 

@@ -38,7 +38,8 @@ bool is_reserved(std::string_view name) {
 std::string list_text(const CallValue& value) {
   std::string text;
   for (double number : value.numbers) {
-    text += fmt::format("{}{}", text.empty() ? "" : ",", number);
+    text += fmt::format("{}{}{}", text.empty() ? "" : ",", number,
+                        value.is_percent ? "pct" : "");
   }
   return text;
 }
@@ -53,7 +54,7 @@ void add_text(const std::string& key, const std::string& text, Names& keys,
   };
   if (!text.ends_with(')')) return add(key, text);
   try {
-    CallText call = parse_call(text, "");
+    CallText call = parse_call(text, "", Percents::kTaken);
     add(key, call.name);
     for (const CallValue& value : call.values) {
       add(key + "." + value.name, list_text(value));
@@ -137,6 +138,16 @@ class Differences {
     return text.empty() ? "base" : text;
   }
 
+  // Values as they are written, under their keys.
+  std::vector<std::pair<std::string, std::string>> values(size_t job) const {
+    std::vector<std::pair<std::string, std::string>> own;
+    for (const std::string& key : keys_) {
+      auto found = values_[job].find(key);
+      if (found != values_[job].end()) own.emplace_back(key, found->second);
+    }
+    return own;
+  }
+
  private:
   bool differs(const std::string& key) const {
     auto text = [&](const Values& values) {
@@ -195,6 +206,17 @@ std::string safe_name(std::string_view text) {
   }
   while (name.ends_with('-') && name.size() > 1) name.pop_back();
   return name;
+}
+
+std::vector<std::vector<std::pair<std::string, std::string>>> differing_values(
+    const std::vector<JobConfig>& jobs) {
+  std::vector<std::vector<std::pair<std::string, std::string>>> values;
+  if (jobs.empty()) return values;
+  Differences differences(jobs);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    values.push_back(differences.values(i));
+  }
+  return values;
 }
 
 Names member_names(const std::vector<JobConfig>& jobs, const Names& given) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "braid/train/job/job_config.h"
@@ -26,5 +28,11 @@ std::string safe_name(std::string_view text);
 
 // Numbers behind names that stand twice or are reserved: "a", "a-2".
 void make_different(std::vector<std::string>& names);
+
+// Of each job the keys that are not the same in all of them, with their values;
+// sizes of models have keys of their own, as "model.hidden". Keys that a job
+// does not have are left out.
+std::vector<std::vector<std::pair<std::string, std::string>>> differing_values(
+    const std::vector<JobConfig>& jobs);
 
 }  // namespace braid::train

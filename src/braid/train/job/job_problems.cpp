@@ -5,9 +5,11 @@
 
 #include "braid/base/error.h"
 #include "braid/base/text.h"
+#include "braid/data/split.h"
 #include "braid/graph/init.h"
 #include "braid/ops/build/named_losses.h"
 #include "braid/passes/step/schedule.h"
+#include "braid/plan/plan.h"
 #include "braid/train/job/job_hooks.h"
 #include "braid/train/job/job_optimizer.h"
 #include "braid/train/job/loss_expression.h"
@@ -31,9 +33,11 @@ class Checker {
   std::vector<KeyProblem> run() {
     check_data("data", job_.data);
     if (job_.eval.data) check_data("eval.data", *job_.eval.data);
+    check_split();
     check_length();
     check_inputs();
     check_types();
+    check_tables();
     if (job_.networks.empty() && job_.phases.empty()) {
       check_model();
     } else {
@@ -42,6 +46,7 @@ class Checker {
       check_phases();
     }
     check_noise();
+    check_plan();
     return std::move(problems_);
   }
 
@@ -49,6 +54,12 @@ class Checker {
   void add(const std::string& key, const std::string& text,
            const std::string& hint = {}) {
     problems_.push_back({key, {key + " " + text, hint}});
+  }
+
+  void check_plan() {
+    for (const config::Option& o : job_.plan.segments) {
+      gather("plan.segments." + o.name, [&] { plan::parse_decision(o.text); });
+    }
   }
 
   // Keeps what an error says.
@@ -62,10 +73,41 @@ class Checker {
     }
   }
 
+  void check_mixing(const std::string& key, const DataConfig& data) {
+    if (data.shuffle_window && !data.shuffle_block) {
+      add(key + ".shuffle_window", "counts blocks, and there are none",
+          "write shuffle_block: 1024 beside it");
+    }
+    if (data.shuffle_block && !data.shuffle) {
+      add(key + ".shuffle_block", "mixes samples, and shuffle is false");
+    }
+  }
+
   void check_data(const std::string& key, const DataConfig& data) {
+    check_mixing(key, data);
     if (!data.source.empty()) return;
     add(key + ".source", "is missing",
         "write " + key + ": {source: glyphs}; docs/data.md has all");
+  }
+
+  void check_split() {
+    if (job_.eval.data && job_.eval.data->split) {
+      add("eval.data.split", "is for training data: it is 'data.split'");
+    }
+    if (!job_.data.split) return;
+    auto [eval, seed] = *job_.data.split;
+    std::string problem = data::split_problem({eval, seed});
+    if (!problem.empty()) {
+      add("data.split.eval", problem,
+          "write a share below 1 (0.1), or a number of samples from 2 on");
+    }
+    if (job_.eval.data) {
+      add("data.split", "does not go with eval.data: which one is evaluated?",
+          "leave one of them out");
+    }
+    if (!job_.phases.empty() || !job_.networks.empty()) {
+      add("data.split", "does not go with networks, which are not evaluated");
+    }
   }
 
   void check_length() {
@@ -92,6 +134,19 @@ class Checker {
   void check_types() {
     if (job_.precision == "bf16" && job_.dtype == "f64") {
       add("precision", "is bf16, which goes with dtype f32 only");
+    }
+  }
+
+  void check_tables() {
+    const Names known{"classes", "confusion"};
+    for (const std::string& name : job_.eval.tables) {
+      if (std::ranges::count(known, name) > 0) continue;
+      add("eval.tables",
+          fmt::format("has '{}', which is no table", config::shown_text(name)),
+          "there are classes and confusion");
+    }
+    if (std::ranges::count(job_.log_norms.of, "") > 0) {
+      add("log_norms.of", "has an empty pattern");
     }
   }
 
@@ -126,6 +181,7 @@ class Checker {
     for (const config::Option& rule : network.init.rules) {
       gather(prefix + "init." + rule.name, [&] { parse_init(rule.text); });
     }
+    check_init(prefix + "init", network.init);
     if (std::ranges::count(network.freeze, "") > 0) {
       add(prefix + "freeze", "has an empty pattern");
     }
@@ -133,6 +189,28 @@ class Checker {
          optimizer_problems(prefix, network.optimizer, network.groups)) {
       problems_.push_back(std::move(problem));
     }
+  }
+
+  void check_init(const std::string& key, const InitConfig& init) {
+    for (const auto* patterns : {&init.missing, &init.reshaped, &init.extra}) {
+      if (std::ranges::count(*patterns, "") > 0) {
+        add(key, "has an empty pattern");
+      }
+    }
+    if (!init.file.empty() && !init.run.empty()) {
+      add(key, "has a file and a run, and can begin with one of them");
+    }
+    if (init.step && init.best) {
+      add(key, "has a step and best, which are two checkpoints");
+    }
+    if (init.run.empty() && (init.step || init.best || init.optimizer)) {
+      add(key, "step, best and optimizer are of a run", "name it: init.run");
+    }
+    bool allows = !init.missing.empty() || !init.reshaped.empty() ||
+                  !init.extra.empty() || !init.rename.empty();
+    if (!allows || !init.file.empty() || !init.run.empty()) return;
+    add(key, "missing, reshaped, extra and rename say how a file may differ",
+        "name it: init.file or init.run");
   }
 
   // Keys of a job with one model mean nothing here.

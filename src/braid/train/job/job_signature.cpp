@@ -7,6 +7,7 @@
 #include "braid/graph/signature.h"
 #include "braid/train/job/job_file.h"
 #include "braid/train/job/job_optimizer.h"
+#include "braid/train/job/job_plan.h"
 
 namespace braid::train {
 namespace {
@@ -58,6 +59,8 @@ JobConfig plain_job(JobConfig job) {
   job.clip = {};
   job.ema = {};
   job.log_every = 1;
+  job.log_norms = {};
+  job.log_system = false;
   job.eval.every = 0;
   job.eval.early_stop = {.metric = job.eval.early_stop.metric};
   job.checkpoint = {.best = job.checkpoint.best};
@@ -113,11 +116,21 @@ std::string batches_text(const Job& job) {
   return text;
 }
 
+std::string plan_text(const PlanConfig& config) {
+  plan::NamedPlan plan = named_plan(config);
+  std::string text = fmt::format("plan depth={}\n", plan.depth);
+  for (const plan::NamedDecision& d : plan.segments) {
+    text += fmt::format("plan {}={}\n", d.segment, decision_text(d.decision));
+  }
+  return text;
+}
+
 std::string device_text(const Job& job) {
   const JobConfig& c = job.config();
   return fmt::format("device {} threads={} limit={} precision={} dtype={}\n",
                      braid::device_text(job.device()), job.threads(),
-                     job.budget().bytes, c.precision, c.dtype);
+                     job.budget().bytes, c.precision, c.dtype) +
+         (c.plan != PlanConfig{} ? plan_text(c.plan) : "");
 }
 
 }  // namespace

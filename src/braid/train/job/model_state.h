@@ -1,13 +1,11 @@
-// The model's part of a State (parameters and buffers) to and from safetensors
-// files, by PyTorch names; a tied tensor stands there under each of its names.
+// The model's part of a State (parameters and buffers) by PyTorch names; a tied
+// tensor stands there under each of its names.
 #pragma once
 
-#include <filesystem>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "braid/graph/graph.h"
-#include "braid/io/format/safetensors.h"
 #include "braid/io/format/tensor_list.h"
 #include "braid/runtime/state.h"
 
@@ -27,30 +25,10 @@ bool is_saved(const Slot& slot);
 void set_hyper(runtime::State& state, int64_t member, const std::string& name,
                double value);
 
-// A file of initial parameters and buffers, with the name it has in errors.
-class InitFile {
- public:
-  explicit InitFile(const std::filesystem::path& path);
-  InitFile(std::string name, io::SafetensorsFile file)
-      : name_(std::move(name)), file_(std::move(file)) {}
-
-  // Everything that is missing, unknown or of another type, in one error. Of
-  // several networks it is the one whose slots begin with the prefix; where
-  // members of an array differ, it is for one of them.
-  void check(const std::vector<Slot>& slots, const std::string& prefix = "",
-             int64_t member = 0) const;
-  // Writes into one member of a checked state.
-  void apply(runtime::State& state, int64_t member,
-             const std::string& prefix = "") const;
-
-  const io::SafetensorsFile& file() const { return file_; }
-  // Equal contents have equal numbers.
-  uint64_t fingerprint() const;
-
- private:
-  std::string name_;
-  io::SafetensorsFile file_;
-};
+// The slot as the network of a member itself knows it; nothing when it is not
+// its. Of several networks that whose slots begin with the prefix.
+std::optional<Slot> own_slot(const Slot& slot, int64_t member,
+                             const std::string& prefix);
 
 // Parameters and buffers of one member; of several networks that whose slots
 // begin with the prefix, under its own names.

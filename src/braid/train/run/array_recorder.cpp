@@ -186,7 +186,8 @@ void ArrayRecorder::create(RunContext& run) {
 void ArrayRecorder::open_folder(MemberRun& member) {
   if (member.is_locked()) return;
   if (!holds_run(member.out())) {
-    create_run(member.out(), member.job().config());
+    create_run(member.out(), member.job().config(),
+               member.job().data().train->fields());
   }
   member.lock();
 }

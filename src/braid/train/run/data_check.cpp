@@ -94,7 +94,7 @@ class Check {
     DataCheck check{0, dataset_.size()};
     if (looked_.empty()) return check;
     check.samples = num_samples(limits);
-    for (int64_t i = 0; i < check.samples; ++i) look_at(i);
+    for (int64_t i = 0; i < check.samples; ++i) look_at(i, check.samples);
     check.note = note();
     fail_for_problems(check);
     return check;
@@ -104,7 +104,7 @@ class Check {
   std::string first_problem(const CheckLimits& limits) {
     if (looked_.empty()) return {};
     for (int64_t i = 0, end = num_samples(limits); i < end; ++i) {
-      look_at(i);
+      look_at(i, end);
       if (looked_[0].samples > 0) return looked_[0].first;
     }
     return {};
@@ -116,7 +116,19 @@ class Check {
     return std::min({dataset_.size(), limits.samples, most});
   }
 
-  void look_at(int64_t index) {
+  // Many small questions would take a program longer than a few large ones.
+  void prepare(int64_t index, int64_t end) {
+    constexpr int64_t kTogether = 256;
+    if (index % kTogether != 0) return;
+    std::vector<int64_t> next;
+    for (; next.size() < kTogether && index < end; ++index) {
+      next.push_back(index);
+    }
+    dataset_.prepare(next, {});
+  }
+
+  void look_at(int64_t index, int64_t end) {
+    prepare(index, end);
     dataset_.read(index, {}, out_);
     for (Looked& looked : looked_) {
       DType dtype = dataset_.fields()[looked.field].dtype;

@@ -39,6 +39,13 @@ class Sample {
     }
   }
 
+  void prepare(const std::vector<int64_t>& indices) {
+    try {
+      dataset_.prepare(indices, {});
+    } catch (const std::exception&) {  // as below
+    }
+  }
+
   // One that cannot be read is for those to report who need it.
   uint64_t sum(int64_t index) {
     try {
@@ -93,10 +100,14 @@ DataSum sum_data(const data::Dataset& dataset) {
   Sample sample(dataset);
   // Spread evenly, with the first and the last among them.
   int64_t steps = std::max<int64_t>(result.looked_at - 1, 1);
+  std::vector<int64_t> indices;
   for (int64_t i = 0; i < result.looked_at; ++i) {
     auto share = static_cast<double>(i) / static_cast<double>(steps);
-    auto index = static_cast<int64_t>(
-        share * static_cast<double>(dataset.size() - 1) + 0.5);
+    indices.push_back(static_cast<int64_t>(
+        share * static_cast<double>(dataset.size() - 1) + 0.5));
+  }
+  sample.prepare(indices);
+  for (int64_t index : indices) {
     result.sum = mix_bits(result.sum, sample.sum(index));
   }
   return result;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "braid/base/error.h"
+#include "braid/train/run/metric_outputs.h"
 #include "braid/train/run/metrics.h"
 #include "braid/train/run/threads.h"
 
@@ -13,6 +14,7 @@ namespace {
 JobConfig for_evaluation(JobConfig config, const JobHooks& hooks) {
   config = with_hooks(std::move(config), hooks);
   config.eval.early_stop = {};
+  config.eval.tables.clear();
   config.checkpoint.best.clear();
   config.validate();
   thread_count(config.threads, "job");
@@ -52,11 +54,15 @@ std::vector<std::string> with_suitable(std::vector<std::string> metrics,
 }  // namespace
 
 std::vector<std::string> suitable_metrics(const Graph& eval) {
+  // What is said of classes needs targets that are classes: a binary cross
+  // entropy may have others. The exponential of another loss means nothing.
   std::vector<std::string> names;
+  bool has_classes = suits(eval, "accuracy");
   for (const MetricKind& kind : metric_kinds()) {
-    // The exponential of any loss can be had, and means nothing.
-    bool fits = suits(eval, kind.name == "perplexity" ? "accuracy" : kind.name);
-    if (fits) names.push_back(kind.name);
+    bool is_of_classes =
+        kind.name != "loss" && kind.source != MetricSource::kNumbers;
+    if (is_of_classes && !has_classes) continue;
+    if (suits(eval, kind.name)) names.push_back(kind.name);
   }
   return names;
 }
@@ -89,7 +95,7 @@ std::optional<io::Scalars> Evaluation::run(const InitFile& weights,
   ForwardPass pass(
       machine_, config_, *model_, data_.eval,
       [this](int64_t rows) { return model_->eval(rows); }, weights);
-  MetricSums sums(model_->metrics());
+  MetricSums sums(model_->metrics(), model_->num_classes());
   bool is_whole = pass.run(
       [&](const runtime::Executor& executor, const data::Batch& batch) {
         sums.add(executor, batch.rows);

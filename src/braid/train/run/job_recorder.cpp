@@ -77,7 +77,8 @@ class JobRecorder : public Recorder {
   void create(RunContext& run) override {
     if (!creates_) return;
     MemberRun& member = *run.members[0];
-    create_run(member.out(), member.job().config());
+    create_run(member.out(), member.job().config(),
+               member.job().data().train->fields());
     member.lock();
   }
 

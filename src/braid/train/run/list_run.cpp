@@ -6,7 +6,9 @@
 #include "braid/train/array/grouping.h"
 #include "braid/train/job/job_changes.h"
 #include "braid/train/job/job_file.h"
+#include "braid/train/job/job_names.h"
 #include "braid/train/job/job_signature.h"
+#include "braid/train/run/changed_job.h"
 #include "braid/train/run/read_results.h"
 
 namespace braid::train {
@@ -21,6 +23,10 @@ ListRun::ListRun(const runtime::Machine& machine, std::filesystem::path out,
       failures_(folder_.jobs.size()) {
   io::remove_temporary_files(out_);
   read_own_configs();
+  if (!options_.overrides.empty()) change_jobs();
+  std::vector<JobConfig> configs;
+  for (const NamedJob& job : folder_.jobs) configs.push_back(job.config);
+  hparams_ = differing_values(configs);
   for (const NamedJob& job : folder_.jobs) {
     jobs_.push_back(std::make_unique<Job>(
         machine, job.config,
@@ -71,6 +77,23 @@ void ListRun::read_own_configs() {
   }
 }
 
+// All of them, or none. What a job's own file says counts, so a process that
+// is killed on the way leaves jobs with either values, each of them whole.
+void ListRun::change_jobs() {
+  std::vector<JobConfig> changed;
+  for (const NamedJob& job : folder_.jobs) {
+    changed.push_back(
+        changed_job(job.config, out_ / job.name, options_.overrides, true));
+  }
+  for (size_t i = 0; i < changed.size(); ++i) {
+    NamedJob& job = folder_.jobs[i];
+    job.config = changed[i];
+    if (!holds_run(out_ / job.name)) continue;
+    write_job(config_path(out_ / job.name), job.config);
+  }
+  write_job_folder(out_, folder_);
+}
+
 Ending ListRun::run() {
   for (size_t i = 0; i < folder_.arrays.size(); ++i) {
     Ending ending = run_array(i);
@@ -96,8 +119,11 @@ Ending ListRun::run_members(size_t number) {
   std::vector<RunMember> members;
   for (size_t i : numbers) {
     const std::string& name = folder_.jobs[i].name;
-    members.push_back(
-        {.name = name, .job = jobs_[i].get(), .out = out_ / name, .number = i});
+    members.push_back({.name = name,
+                       .job = jobs_[i].get(),
+                       .out = out_ / name,
+                       .number = i,
+                       .hparams = hparams_[i]});
   }
   auto preparing = options_.preparing ? options_.preparing() : nullptr;
   Run run(members, {.out = array_path(out_, number),

@@ -21,6 +21,8 @@ struct ListRunOptions {
   // Gets the seconds that a step of each array took; borrowed.
   plan::Profile* profile = nullptr;
   bool logs_passes = false;  // see RunOptions
+  // Values that all jobs go on with, and keep: "epochs=10".
+  std::vector<std::string> overrides = {};
 };
 
 // One thread. Borrows the machine and the listener.
@@ -44,6 +46,7 @@ class ListRun {
  private:
   void read_own_configs();
   std::unique_ptr<ResultsKeeper> keep_results();
+  void change_jobs();
   Ending run_array(size_t number);
   Ending run_members(size_t number);
   void note(const Run& run, const std::vector<size_t>& numbers);
@@ -55,6 +58,7 @@ class ListRun {
   DatasetCache datasets_;
   ModelFiles models_;
   std::vector<std::unique_ptr<Job>> jobs_;
+  std::vector<io::Hparams> hparams_;  // by job
   ArrayReport report_;
   std::vector<std::string> failures_;
   std::unique_ptr<ResultsKeeper> results_;

@@ -91,9 +91,8 @@ bool MemberRun::is_checkpoint_due() const {
   return every > 0 && record_.step % every == 0;
 }
 
-bool MemberRun::is_log_due() const {
-  return record_.step % job_.config().log_every == 0 ||
-         record_.step == job_.num_steps();
+bool MemberRun::is_log_due(int64_t step) const {
+  return step % job_.config().log_every == 0 || step == job_.num_steps();
 }
 
 bool MemberRun::has_rows() const {
@@ -113,8 +112,13 @@ void MemberRun::check_record() const {
   int64_t batch = job_.batch_rows();
   int64_t batches = (record_.position.sample + batch - 1) / batch;
   int64_t step = record_.position.epoch * job_.steps_per_epoch() + batches;
-  if (record_.loss_sums.size() != job_.model().phases().size() ||
-      record_.step > job_.num_steps()) {
+  if (record_.step > job_.num_steps()) {
+    fail_usage(
+        "[resume] '{}' has done {} steps, more than the {} of the job\n"
+        "HINT: set steps or epochs that it can go on to",
+        out_.string(), record_.step, job_.num_steps());
+  }
+  if (record_.loss_sums.size() != job_.model().phases().size()) {
     fail_usage(
         "[resume] '{}' is of another job: it has {} losses after {} steps\n"
         "HINT: was {} changed?",
@@ -142,10 +146,14 @@ void MemberRun::open_files(io::Trace* trace) {
   for (const std::string& line : std::exchange(unlogged_, {})) {
     files_->log(line);
   }
+  if (!hparams.empty()) files_->add_hparams(record_.step, hparams);
 }
 
 void MemberRun::close_files() {
   if (!files_) return;
+  if (!hparams.empty() && has_ended(state)) {
+    files_->add_end(record_.step, state != MemberState::kFailed);
+  }
   files_->checkpoints().finish();
   files_->sync();
   files_.reset();
@@ -220,7 +228,27 @@ std::string MemberRun::skip_words() const {
                      record_.step, text);
 }
 
-void MemberRun::log_losses(const std::vector<double>& rates) {
+void MemberRun::add_speed(int64_t num_rows, double seconds) {
+  samples_ += static_cast<double>(num_rows);
+  busy_s_ += seconds;
+}
+
+void MemberRun::log_system(const io::Scalars& memory) {
+  io::MetricsRow row{.step = record_.step,
+                     .epoch = epoch(),
+                     .time_s = elapsed(),
+                     .split = "system",
+                     .values = {}};
+  if (busy_s_ > 0) {
+    row.values.emplace_back("samples_per_s", samples_ / busy_s_);
+  }
+  row.values.insert(row.values.end(), memory.begin(), memory.end());
+  samples_ = busy_s_ = 0;
+  if (files_) files_->add(row);
+}
+
+void MemberRun::log_losses(const std::vector<double>& rates,
+                           const io::Scalars& more) {
   io::MetricsRow row{.step = record_.step,
                      .epoch = epoch(),
                      .time_s = elapsed(),
@@ -238,6 +266,7 @@ void MemberRun::log_losses(const std::vector<double>& rates) {
     record_.loss_counts[i] = 0;
     record_.skips[i].since_line = 0;
   }
+  row.values.insert(row.values.end(), more.begin(), more.end());
   if (files_) files_->add(row);
 }
 

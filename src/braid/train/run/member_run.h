@@ -47,6 +47,7 @@ class MemberRun {
   int64_t saved_step = -1;   // of the newest checkpoint; -1: none
   std::string failure = {};  // why it failed
   bool writes = true;        // false: leaves its folder as it is
+  io::Hparams hparams = {};  // what tells it from other jobs of its list
 
   // Takes the lock of its folder, which it holds while it lives.
   void lock();
@@ -60,7 +61,8 @@ class MemberRun {
   bool is_stopped_early() const;
   bool is_eval_due() const;
   bool is_checkpoint_due() const;
-  bool is_log_due() const;
+  bool is_log_due() const { return is_log_due(record_.step); }
+  bool is_log_due(int64_t step) const;  // after that one
   // Whether its metrics reach as far as the record; reads them.
   bool has_rows() const;
   // Whether a run has begun in its folder, before this one opens its files.
@@ -106,8 +108,14 @@ class MemberRun {
   bool has_learned_nothing_new() const;
   // Steps that were skipped since the last line, in words; empty: none.
   std::string skip_words() const;
-  // The mean losses since the last line, with the present rates by phase.
-  void log_losses(const std::vector<double>& rates);
+  // The mean losses since the last line, with the present rates by phase, and
+  // other numbers.
+  void log_losses(const std::vector<double>& rates,
+                  const io::Scalars& more = {});
+  // A step of so many rows, and how long it took.
+  void add_speed(int64_t num_rows, double seconds);
+  // Samples per second since the last such line, and these numbers.
+  void log_system(const io::Scalars& memory);
   // Takes note of an evaluation; `raw` are the values of the weights
   // themselves where those of averaged ones were evaluated. Whether it is the
   // best so far, by what the job or what early stopping goes by.
@@ -140,6 +148,8 @@ class MemberRun {
   RunRecord record_;
   Clock::time_point start_ = Clock::now();
   double time_before_s_ = 0;
+  // Since the last line of the system.
+  double samples_ = 0, busy_s_ = 0;
 };
 
 }  // namespace braid::train

@@ -10,6 +10,7 @@ JobConfig for_prediction(JobConfig config) {
   config = with_hooks(std::move(config), {});
   config.eval.early_stop = {};
   config.eval.metrics.clear();
+  config.eval.tables.clear();
   config.checkpoint.best.clear();
   config.validate();
   thread_count(config.threads, "job");
@@ -53,7 +54,8 @@ void Prediction::open(const PredictionOptions& options,
   reference_ = {.train = open_unchanged(config_, config_.data, shared),
                 .eval = nullptr,
                 .inputs = config_.inputs};
-  data_ = open_unchanged(config_, options.data, shared);
+  data_ = open_unchanged(config_, options.data, shared,
+                         &reference_.train->fields());
   if (options.limit > 0) data_ = data::first_samples(data_, options.limit);
 }
 
@@ -68,6 +70,7 @@ void Prediction::check_inputs(const Graph& graph, int64_t rows,
     if (is_read) fields.push_back(field.name);
   }
   check_same_classes(*reference_.train, *data_, fields);
+  check_same_tables(*reference_.train, *data_);
   ModelInputs inputs;
   add_inputs(inputs, graph);
   check_values(

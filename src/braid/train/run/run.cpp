@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "braid/base/error.h"
+#include "braid/base/process.h"
 #include "braid/train/job/model_state.h"
 #include "braid/train/run/run_words.h"
 
@@ -133,6 +134,7 @@ void Run::step() {
   io::TraceSpan span(run_.trace.get(), "compute", "step",
                      fmt::format("step {}", run_.ticks + 1));
   const std::vector<data::Batch>* batches = nullptr;
+  auto called = std::chrono::steady_clock::now();
   {
     io::TraceSpan wait(run_.trace.get(), "load", "wait", "wait for data");
     reads_data_ = true;
@@ -157,7 +159,10 @@ void Run::step() {
       turns[batch_of(*member).rows].push_back({member->member, step});
     }
     for (const auto& [rows, of_rows] : turns) {
+      std::vector<Array::Turn> watched = norm_turns(training, of_rows);
+      if (!watched.empty()) norms_.watch(array, phase, watched);
       array.step(phase, of_rows, *batches);
+      if (!watched.empty()) norms_.stop(array);
     }
   }
   ++run_.ticks;
@@ -167,13 +172,36 @@ void Run::step() {
     member->rows = batch_of(*member).rows;
   }
   settle(is_anything_due() ? 0 : lag_);
+  auto end = std::chrono::steady_clock::now();
+  std::chrono::duration<double> took = end - begin, with_data = end - called;
   if (are_all) {
-    std::chrono::duration<double> took =
-        std::chrono::steady_clock::now() - begin;
     full_steps_s_ += took.count();
     ++full_steps_;
   }
+  for (MemberRun* member : training) {
+    member->add_speed(member->rows, with_data.count());
+  }
   reporter_->on_step();
+}
+
+// Those of members whose next line has norms.
+std::vector<Array::Turn> Run::norm_turns(
+    const MemberList& training, const std::vector<Array::Turn>& turns) const {
+  std::vector<Array::Turn> watched;
+  for (const Array::Turn& turn : turns) {
+    auto of = std::ranges::find(training, turn.member, &MemberRun::member);
+    bool is_watched = (*of)->job().config().log_norms.is_on() &&
+                      (*of)->is_log_due(turn.step + 1);
+    if (is_watched) watched.push_back(turn);
+  }
+  return watched;
+}
+
+io::Scalars Run::memory_values() const {
+  return {{"device_bytes", static_cast<double>(run_.array->used_bytes())},
+          {"device_peak_bytes", static_cast<double>(run_.array->peak_bytes())},
+          {"process_bytes", static_cast<double>(process_bytes())},
+          {"process_peak_bytes", static_cast<double>(process_peak_bytes())}};
 }
 
 // Whatever is due after a step goes by all losses up to it.
@@ -267,7 +295,10 @@ MemberList Run::look_after() {
     if (!member->is_log_due()) continue;
     std::string skipped = member->skip_words();
     if (!skipped.empty()) reporter_->say(*member, LogLevel::kWarning, skipped);
-    member->log_losses(rates_of(*member));
+    member->log_losses(rates_of(*member), norms_.take(*member, *run_.array));
+    if (member->job().config().log_system) {
+      member->log_system(memory_values());
+    }
   }
   MemberList due = evaluate();
   for (MemberRun* member : training) {
@@ -349,6 +380,7 @@ size_t Run::add(const RunMember& member) {
       std::make_unique<MemberRun>(*member.job, member.name, member.out));
   MemberRun& added = *run_.members.back();
   added.number = options_.report ? member.number : number;
+  added.hparams = member.hparams;
   if (!options_.report) own_report_.members.resize(run_.members.size());
   queue_.push_back(&added);
   reporter_->on_state(added);

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "braid/data/joint_loader.h"
+#include "braid/train/run/metrics.h"
+#include "braid/train/run/norm_log.h"
 #include "braid/train/run/recorder.h"
 #include "braid/train/run/reporter.h"
 #include "braid/train/run/run_context.h"
@@ -41,7 +43,8 @@ struct RunOptions {
   std::unique_ptr<Recorder> recorder = {};
   // Of several jobs: see ArrayForm. All of them take as many steps.
   bool together = false;
-  compile::PlanRequest plan = {};       // that programs follow
+  // That programs follow; absent: as the jobs say.
+  std::optional<compile::PlanRequest> plan = {};
   plan::Profile profile = {};           // of several jobs, see ArrayOptions
   compile::PassObserver observer = {};  // of what is compiled
   bool logs_passes = false;  // a line for each pass, with a hash of its result
@@ -55,7 +58,8 @@ struct RunMember {
   std::string name;
   const Job* job = nullptr;
   std::filesystem::path out = {};
-  size_t number = 0;  // of its row in the report
+  size_t number = 0;         // of its row in the report
+  io::Hparams hparams = {};  // what tells it from the others, for TensorBoard
 };
 
 enum class Ending {
@@ -141,6 +145,7 @@ class Run {
   void start(MemberRun& member);
   void admit_waiting();
   void say_what_is_ready();
+  void say_first_weights(MemberRun& member);
   void say_what_was_checked(const Job& job);
   bool can_share_batches() const;
   compile::PassObserver pass_observer();
@@ -157,10 +162,13 @@ class Run {
   MemberList look_after();
   void end_member(MemberRun& member, MemberState state);
   std::vector<double> rates_of(const MemberRun& member) const;
+  std::vector<Array::Turn> norm_turns(
+      const MemberList& training, const std::vector<Array::Turn>& turns) const;
+  io::Scalars memory_values() const;
   // --- evaluation (run_eval.cpp)
   MemberList evaluate();
   void say_stopped(MemberRun& member);
-  std::vector<MemberRun::Values> evaluate_on(const MemberList& members);
+  std::vector<MetricSums> evaluate_on(const MemberList& members);
   // --- what is kept
   void save(const MemberList& due);
   void retire();
@@ -182,6 +190,7 @@ class Run {
            std::unique_ptr<data::Loader>>
       eval_loaders_;  // by rows of a batch
   MemberRun::DataSums data_sums_;
+  NormLog norms_;
   bool has_begun_ = false, has_ended_ = false;
   Ending ending_ = Ending::kDone;
   bool reads_data_ = false;  // what fails now leaves whole steps behind

@@ -40,14 +40,22 @@ MemberList Run::evaluate() {
     io::TraceSpan span(run_.trace.get(), "eval", "eval", "evaluation");
     bool has_averages = members[0]->job().config().ema.has_value();
     std::vector<MemberRun::Values> raw(members.size());
-    if (has_averages) raw = evaluate_on(members);
+    if (has_averages) {
+      std::vector<MetricSums> sums = evaluate_on(members);
+      for (size_t i = 0; i < sums.size(); ++i) raw[i] = sums[i].values();
+    }
     std::optional<Averages> averages;
     if (has_averages) averages.emplace(*run_.array);
-    auto values = evaluate_on(members);
+    std::vector<MetricSums> sums = evaluate_on(members);
     averages.reset();
     for (size_t i = 0; i < members.size(); ++i) {
       MemberRun& member = *members[i];
-      if (member.observe(values[i], raw[i])) best.push_back(&member);
+      if (member.observe(sums[i].values(), raw[i])) best.push_back(&member);
+      const auto& tables = member.job().model().tables();
+      if (member.files() && !tables.empty()) {
+        member.files()->add_tables(member.record().step, tables,
+                                   *sums[i].counts());
+      }
       if (member.is_stopped_early()) stopped.push_back(&member);
       reporter_->on_state(member);
       member.log(result_words(member.record()));
@@ -71,8 +79,8 @@ void Run::say_stopped(MemberRun& member) {
   reporter_->say(member, LogLevel::kInfo, text);
 }
 
-// Values of the present weights.
-std::vector<MemberRun::Values> Run::evaluate_on(const MemberList& members) {
+// Sums of the present weights, over all data.
+std::vector<MetricSums> Run::evaluate_on(const MemberList& members) {
   const Job& job = members[0]->job();
   auto& loader = eval_loaders_[{job.data().eval.get(), job.eval_rows()}];
   if (!loader) {
@@ -83,7 +91,8 @@ std::vector<MemberRun::Values> Run::evaluate_on(const MemberList& members) {
   }
   std::vector<MetricSums> sums;
   for (MemberRun* member : members) {
-    sums.emplace_back(member->job().model().metrics());
+    const JobModel& model = member->job().model();
+    sums.emplace_back(model.metrics(), model.num_classes(), model.tables());
   }
   auto next = [&] {
     reads_data_ = true;
@@ -93,15 +102,13 @@ std::vector<MemberRun::Values> Run::evaluate_on(const MemberList& members) {
   };
   loader->seek({});
   while (const data::Batch* batch = next()) {
-    const runtime::Executor& executor = run_.array->evaluate(*batch);
+    EvalOutputs outputs(run_.array->evaluate(*batch));
     for (size_t i = 0; i < members.size(); ++i) {
       auto lane = static_cast<size_t>(run_.array->lane(members[i]->member));
-      sums[i].add(executor, batch->rows, lane);
+      sums[i].add(outputs, batch->rows, lane);
     }
   }
-  std::vector<MemberRun::Values> values;
-  for (const MetricSums& sum : sums) values.push_back(sum.values());
-  return values;
+  return sums;
 }
 
 }  // namespace braid::train

@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "braid/base/error.h"
+#include "braid/data/known_fields.h"
 #include "braid/io/checkpoint/checkpoint.h"
 #include "braid/io/file/directory_lock.h"
 #include "braid/train/job/job_file.h"
+#include "braid/train/run/class_tables.h"
+#include "braid/train/run/metric_outputs.h"
 
 namespace braid::train {
 namespace {
@@ -44,9 +47,15 @@ void create_folder(const fs::path& out) {
 
 fs::path config_path(const fs::path& out) { return out / "config.yaml"; }
 
+fs::path data_path(const fs::path& out) { return out / "data.json"; }
+
 fs::path metrics_path(const fs::path& out) { return out / "metrics.jsonl"; }
 
 fs::path log_path(const fs::path& out) { return out / "log.txt"; }
+
+fs::path classes_path(const fs::path& out) { return out / "classes.csv"; }
+
+fs::path confusion_path(const fs::path& out) { return out / "confusion.csv"; }
 
 fs::path checkpoints_path(const fs::path& out) { return out / "checkpoints"; }
 
@@ -64,7 +73,10 @@ void clear_unsaved_run(const fs::path& out) {
   std::error_code ignored;  // what stays is written anew, or is in nobody's way
   io::remove_litter(checkpoints_path(out));
   fs::remove(checkpoints_path(out), ignored);
-  fs::remove(metrics_path(out), ignored);
+  for (const fs::path& path : {metrics_path(out), data_path(out),
+                               classes_path(out), confusion_path(out)}) {
+    fs::remove(path, ignored);
+  }
   fs::remove(config_path(out), ignored);
 }
 
@@ -84,7 +96,8 @@ void check_free(const fs::path& out) {
       out.string());
 }
 
-void create_run(const fs::path& out, const JobConfig& config) {
+void create_run(const fs::path& out, const JobConfig& config,
+                const std::vector<data::Field>& fields) {
   check_free(out);
   std::error_code ignored;
   bool is_new = !fs::exists(out, ignored);
@@ -93,7 +106,11 @@ void create_run(const fs::path& out, const JobConfig& config) {
   if (holds_run(out)) clear_unsaved_run(out);
   try {
     write_job(config_path(out), config);
+    if (data::has_known(fields)) {
+      io::write_file_atomically(data_path(out), data::known_json(fields));
+    }
   } catch (...) {
+    fs::remove(config_path(out), ignored);
     if (is_new) fs::remove(out, ignored);
     throw;
   }
@@ -101,7 +118,8 @@ void create_run(const fs::path& out, const JobConfig& config) {
 
 RunFiles::RunFiles(const fs::path& out, const CheckpointConfig& config,
                    int64_t step, io::Trace* trace)
-    : log_(log_path(cut(out, step))),
+    : out_(out),
+      log_(log_path(cut(out, step))),
       metrics_(metrics_path(out)),
       events_(out, step + 1),
       checkpoints_(checkpoints_path(out), config.keep, trace) {}
@@ -113,6 +131,21 @@ void RunFiles::add(const io::MetricsRow& row) {
     tagged.emplace_back(row.split + "/" + name, value);
   }
   events_.add(row.step, tagged);
+}
+
+void RunFiles::add_tables(int64_t step, const std::vector<std::string>& tables,
+                          const ClassCounts& counts) {
+  bool is_shown = counts.num_classes() <= kMostShownClasses;
+  for (const std::string& table : tables) {
+    bool is_matrix = table == kConfusionTable;
+    io::write_file_atomically(
+        is_matrix ? confusion_path(out_) : classes_path(out_),
+        is_matrix ? confusion_csv(counts) : classes_csv(counts, step));
+    if (!is_shown) continue;
+    events_.add_text(
+        step, fmt::format("eval/{}/text_summary", table),
+        is_matrix ? confusion_markdown(counts) : classes_markdown(counts));
+  }
 }
 
 void RunFiles::sync() {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "braid/base/error.h"
+#include "braid/train/job/job_plan.h"
 #include "braid/train/run/run.h"
 #include "braid/train/run/run_words.h"
 
@@ -39,6 +40,7 @@ Run::Run(const std::vector<RunMember>& members, RunOptions options)
     const RunMember& m = members[i];
     run_.members.push_back(std::make_unique<MemberRun>(*m.job, m.name, m.out));
     run_.members[i]->number = options_.report ? m.number : i;
+    run_.members[i]->hparams = m.hparams;
   }
   own_report_.members.resize(members.size());
   auto count = static_cast<int64_t>(members.size());
@@ -113,12 +115,13 @@ void Run::compile_array() {
   }
   run_.array = std::make_unique<Array>(
       kinds, *backend_,
-      ArrayOptions{.form = {.capacity = run_.capacity,
-                            .shares_batches = can_share_batches(),
-                            .together = options_.together},
-                   .plan = options_.plan,
-                   .profile = options_.profile,
-                   .observer = pass_observer()});
+      ArrayOptions{
+          .form = {.capacity = run_.capacity,
+                   .shares_batches = can_share_batches(),
+                   .together = options_.together},
+          .plan = options_.plan.value_or(plan_request(kinds[0]->config().plan)),
+          .profile = options_.profile,
+          .observer = pass_observer()});
   compile_s_ = seconds_since(begin);
 }
 
@@ -168,9 +171,22 @@ void Run::start(MemberRun& member) {
   if (member.record().step > 0) {
     reporter_->say(member, LogLevel::kInfo,
                    fmt::format("going on after step {}", member.record().step));
+  } else {
+    say_first_weights(member);
   }
   loader_.reset();
   reporter_->on_state(member);
+}
+
+void Run::say_first_weights(MemberRun& member) {
+  const JobModel& model = member.job().model();
+  for (const JobModel::InitNote& note : model.init_notes(
+           run_.array->programs().state().slots(), member.member)) {
+    reporter_->say(member, LogLevel::kInfo, note.summary);
+    for (const std::string& line : note.details) {
+      reporter_->say(member, LogLevel::kDebug, line);
+    }
+  }
 }
 
 // The first ones bring the programs along. Files are made once everything else

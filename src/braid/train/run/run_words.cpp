@@ -54,6 +54,8 @@ std::string data_words(const Job& job) {
       fmt::format("data   {} samples of {}", data.size(), data.name());
   if (job.has_eval()) {
     append(text, fmt::format("{} to evaluate", job.data().eval->size()));
+    const std::string& how = job.data().eval_words;
+    if (!how.empty()) text += fmt::format(" ({})", how);
   }
   return text;
 }
@@ -68,7 +70,7 @@ std::vector<std::string> job_warnings(const Job& job) {
   } else if (config.phases.empty() && config.eval != EvalConfig()) {
     warnings.push_back(
         "nothing is evaluated: the job has 'eval', but no data for it; name "
-        "them as 'eval.data'");
+        "them as 'eval.data', or hold some back with 'data.split: 0.1'");
   }
   return warnings;
 }

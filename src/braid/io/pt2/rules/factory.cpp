@@ -59,6 +59,21 @@ void histc_rule(RuleContext& c) {
                c.number_or("max", 0)));
 }
 
+// How many counts there are depends on data, unless the module or the export
+// says so: torch._check(counts.shape[0] == n). A number beyond them is an error
+// of the step, as in PyTorch the check is.
+void bincount_rule(RuleContext& c) {
+  if (c.has("weights")) fail_usage("counts with weights");
+  const TensorMeta* counts = c.meta_of_result(0);
+  if (!counts || counts->sizes.size() != 1 ||
+      !counts->sizes[0].symbol.empty()) {
+    fail_usage(
+        "the number of counts depends on data\nHINT: torch.histc(x.float(), n, "
+        "0, n - 1), or one_hot(x, n).sum(0), counts numbers below n");
+  }
+  c.give(bincount(c.tensor("self"), counts->sizes[0].value));
+}
+
 void nothing(RuleContext&) {}
 
 void sym_size_rule(RuleContext& c) {
@@ -90,6 +105,7 @@ void add_factory_rules(Rules& rules) {
       {"eye", eye_rule},
       {"one_hot", one_hot_rule},
       {"histc", histc_rule},
+      {"bincount", bincount_rule},
       {"_assert_tensor_metadata", nothing},
       {"_assert_scalar", nothing},
       {"_assert_async", nothing},

@@ -1,4 +1,5 @@
 // Products of matrices and distances.
+#include "braid/base/error.h"
 #include "braid/io/pt2/rule.h"
 
 namespace braid::io::pt2 {
@@ -17,6 +18,16 @@ void mm_rule(RuleContext& c) { c.give(mm(c.tensor("self"), c.tensor("mat2"))); }
 
 void bmm_rule(RuleContext& c) {
   c.give(bmm(c.tensor("self"), c.tensor("mat2")));
+}
+
+// `input`, `weight`, `offs` are those of the fallback in transformers.
+void grouped_mm_rule(RuleContext& c) {
+  if (c.has("bias")) fail_usage("products in groups with a bias");
+  bool is_aten = c.has("self");
+  Var y = grouped_mm(c.tensor(is_aten ? "self" : "input"),
+                     c.tensor(is_aten ? "mat2" : "weight"),
+                     c.tensor_or_none("offs"));
+  c.give(cast(y, c.type_or_result("out_dtype")));
 }
 
 void mv_rule(RuleContext& c) { c.give(mv(c.tensor("self"), c.tensor("vec"))); }
@@ -81,6 +92,8 @@ void add_product_rules(Rules& rules) {
       {"matmul", matmul_rule},
       {"mm", mm_rule},
       {"bmm", bmm_rule},
+      {"_grouped_mm", grouped_mm_rule},
+      {"transformers.grouped_mm_fallback", grouped_mm_rule},
       {"mv", mv_rule},
       {"dot", dot_rule},
       {"outer", outer_rule},

@@ -11,11 +11,17 @@ Var typed(RuleContext& c) {
   return c.has("dtype") ? cast(x, c.type_or_result("dtype")) : x;
 }
 
+// Sums of whole numbers are taken in i64; asked for in another type they are
+// the same but for what does not fit there.
+Var in_type(RuleContext& c, Var y) {
+  return c.has("dtype") ? cast(y, c.type_or_result("dtype")) : y;
+}
+
 bool keeps(RuleContext& c) { return c.flag_or("keepdim", false); }
 
 template <Var (*f)(Var, Ints, bool)>
 void over_dims(RuleContext& c) {
-  c.give(f(typed(c), c.ints_or("dim", {}), keeps(c)));
+  c.give(in_type(c, f(typed(c), c.ints_or("dim", {}), keeps(c))));
 }
 
 void variance_rule(RuleContext& c) {
@@ -39,8 +45,8 @@ void var_mean_rule(RuleContext& c) {
 }
 
 void prod_rule(RuleContext& c) {
-  c.give(c.has("dim") ? prod(typed(c), c.integer("dim"), keeps(c))
-                      : prod(typed(c)));
+  c.give(in_type(c, c.has("dim") ? prod(typed(c), c.integer("dim"), keeps(c))
+                                 : prod(typed(c))));
 }
 
 void norm_rule(RuleContext& c) {
@@ -95,7 +101,7 @@ void argsort_rule(RuleContext& c) {
 
 template <Var (*f)(Var, int64_t)>
 void along_dim(RuleContext& c) {
-  c.give(f(typed(c), c.integer("dim")));
+  c.give(in_type(c, f(typed(c), c.integer("dim"))));
 }
 
 void diff_rule(RuleContext& c) {

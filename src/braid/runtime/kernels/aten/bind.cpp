@@ -147,6 +147,7 @@ void add_aten_kernels(KernelTable& table, at::Device device) {
   add_aten_pointwise(table, device);
   add_aten_shape(table, device);
   add_aten_matmul(table, device);
+  add_aten_grouped(table, device);
   add_aten_conv(table, device);
   add_aten_pool(table, device);
   add_aten_norm(table, device);

@@ -54,6 +54,7 @@ at::Tensor rows_of(const at::Tensor& x, int64_t members);
 void add_aten_pointwise(KernelTable& table, at::Device device);
 void add_aten_shape(KernelTable& table, at::Device device);
 void add_aten_matmul(KernelTable& table, at::Device device);
+void add_aten_grouped(KernelTable& table, at::Device device);
 void add_aten_conv(KernelTable& table, at::Device device);
 void add_aten_pool(KernelTable& table, at::Device device);
 void add_aten_norm(KernelTable& table, at::Device device);

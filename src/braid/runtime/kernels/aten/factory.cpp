@@ -23,7 +23,9 @@ void count_places(at::Tensor out, const at::Tensor& places,
 
 // The last bin holds its upper end; what lies outside is not counted.
 void histc(Bound& b) {
-  const at::Tensor& x = b.in[0];
+  at::Tensor x = b.in[0];
+  at::ScalarType counts = b.out[0].scalar_type();
+  if (!x.is_floating_point()) x = x.to(at::kDouble);
   double low = b.attrs().number("min"), high = b.attrs().number("max");
   int64_t bins = b.attrs().integer("bins");
   at::Tensor inside = (x >= low).logical_and_(x <= high);
@@ -31,7 +33,7 @@ void histc(Bound& b) {
                           .masked_fill_(inside.logical_not(), 0)
                           .to(at::kLong)
                           .clamp_max_(bins - 1);
-  count_places(b.out[0], places, inside.to(x.scalar_type()));
+  count_places(b.out[0], places, inside.to(counts));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // torch_op: any ATen operator through the dispatcher. Its gradient runs the
 // operator again under libtorch's autograd; nothing of that outlives the call.
+#include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -50,19 +51,24 @@ class AutogradOn {
   at::AutoGradMode mode_;
 };
 
-std::vector<at::Tensor> gradients(const Bound& b, const ForeignCall& call) {
+using Tensors = std::vector<at::Tensor>;
+
+// `in` are the inputs of the operator, then the gradients of its results.
+Tensors gradients(const Attrs& attrs, const Tensors& in, at::Device device,
+                  const ForeignCall& call) {
   AutogradOn autograd;
-  auto count = static_cast<size_t>(b.attrs().integer("inputs"));
-  std::vector<at::Tensor> leaves, wanted, results, grads;
-  for (size_t i = 0; i < count; ++i) leaves.push_back(b.in[i].detach());
-  for (int64_t i : b.attrs().ints("wants")) {
+  auto count = static_cast<size_t>(attrs.integer("inputs"));
+  Tensors leaves, wanted, results, grads;
+  for (size_t i = 0; i < count; ++i) leaves.push_back(in[i].detach());
+  for (int64_t i : attrs.ints("wants")) {
     wanted.push_back(leaves[static_cast<size_t>(i)].requires_grad_(true));
   }
-  std::vector<at::Tensor> all = call.run(leaves, b.in[0].device());
+  Tensors all = call.run(leaves, device);
   for (size_t i = 0; i < all.size(); ++i) {
-    if (!b.has(count + i) || !all[i].requires_grad()) continue;
+    bool has_gradient = count + i < in.size() && in[count + i].defined();
+    if (!has_gradient || !all[i].requires_grad()) continue;
     results.push_back(all[i]);
-    grads.push_back(b.in[count + i]);
+    grads.push_back(in[count + i]);
   }
   std::vector<at::Tensor> given(wanted.size());
   if (!results.empty()) {
@@ -75,6 +81,70 @@ std::vector<at::Tensor> gradients(const Bound& b, const ForeignCall& call) {
   return given;
 }
 
+// libtorch's deterministic algorithms, while it exists.
+class DeterministicOn {
+ public:
+  DeterministicOn() : fills_(context().deterministicFillUninitializedMemory()) {
+    context().setDeterministicAlgorithms(true, false);
+    context().setDeterministicFillUninitializedMemory(false);
+  }
+  ~DeterministicOn() {
+    context().setDeterministicFillUninitializedMemory(fills_);
+    context().setDeterministicAlgorithms(false, false);
+  }
+  DeterministicOn(const DeterministicOn&) = delete;
+  DeterministicOn& operator=(const DeterministicOn&) = delete;
+
+ private:
+  static at::Context& context() { return at::globalContext(); }
+
+  bool fills_;
+};
+
+// A call that gives the same bits each time. Some operators add in no fixed
+// order on CUDA: they run by libtorch's deterministic algorithm there, or on
+// the host where it has none. Which way is found by the first run.
+class RepeatableCall {
+ public:
+  using Body = std::function<Tensors(const Tensors& in, at::Device device)>;
+
+  explicit RepeatableCall(Body body) : body_(std::move(body)) {}
+
+  Tensors run(const Tensors& in, at::Device device) {
+    if (!device.is_cuda()) return body_(in, device);
+    if (way_ == Way::kUnknown) {
+      try {
+        Tensors results = run_deterministically(in, device);
+        way_ = Way::kDeterministic;
+        return results;
+      } catch (const c10::Error& error) {
+        std::string_view text = error.what_without_backtrace();
+        way_ = text.find("deterministic implementation") != text.npos
+                   ? Way::kOnHost
+                   : Way::kAsItIs;
+      }
+    }
+    if (way_ == Way::kDeterministic) return run_deterministically(in, device);
+    if (way_ == Way::kAsItIs) return body_(in, device);
+    Tensors on_host;
+    for (const at::Tensor& t : in) {
+      on_host.push_back(t.defined() ? t.cpu() : t);
+    }
+    return body_(on_host, at::kCPU);
+  }
+
+ private:
+  enum class Way { kUnknown, kDeterministic, kAsItIs, kOnHost };
+
+  Tensors run_deterministically(const Tensors& in, at::Device device) {
+    DeterministicOn guard;
+    return body_(in, device);
+  }
+
+  Body body_;
+  Way way_ = Way::kUnknown;
+};
+
 // Many operators refuse zeros; the trial that measures scratch memory runs on
 // numbers that suit most.
 void prepare_trial(const Call& c, at::Device device) {
@@ -85,28 +155,29 @@ void prepare_trial(const Call& c, at::Device device) {
   }
 }
 
-Kernel forward_kernel(at::Device device) {
-  return [device](const Call& c) {
-    prepare_trial(c, device);
-    auto body = [device, call = call_of(c)](Bound& b) {
-      std::vector<at::Tensor> results;
-      call->explain_errors(
-          [&] { results = resolved(call->run(b.in, device)); });
-      check_results(b, results);
-      write_outputs(b.out, std::move(results));
-    };
-    return aten_kernel(device, body)(c);
-  };
+// What the operator computes, or its gradients.
+using Compute = Tensors (*)(const Attrs& attrs, const Tensors& in,
+                            at::Device device, const ForeignCall& call);
+
+Tensors forward(const Attrs&, const Tensors& in, at::Device device,
+                const ForeignCall& call) {
+  return call.run(in, device);
 }
 
-Kernel backward_kernel(at::Device device) {
-  return [device](const Call& c) {
+Kernel foreign_kernel(at::Device device, Compute compute) {
+  return [device, compute](const Call& c) {
     prepare_trial(c, device);
-    auto body = [call = call_of(c)](Bound& b) {
-      std::vector<at::Tensor> results;
-      call->explain_errors([&] { results = resolved(gradients(b, *call)); });
-      check_results(b, results);
-      write_outputs(b.out, std::move(results));
+    auto call = call_of(c);
+    auto repeatable = std::make_shared<RepeatableCall>(
+        [compute, call, attrs = c.attrs()](const Tensors& in, at::Device d) {
+          return compute(attrs, in, d, *call);
+        });
+    auto body = [device, call, repeatable](Bound& b) {
+      Tensors made;
+      call->explain_errors(
+          [&] { made = resolved(repeatable->run(b.in, device)); });
+      check_results(b, made);
+      write_outputs(b.out, std::move(made));
     };
     return aten_kernel(device, body)(c);
   };
@@ -115,8 +186,8 @@ Kernel backward_kernel(at::Device device) {
 }  // namespace
 
 void add_aten_foreign(KernelTable& table, at::Device device) {
-  table.add("torch_op", forward_kernel(device));
-  table.add("torch_op_backward", backward_kernel(device));
+  table.add("torch_op", foreign_kernel(device, forward));
+  table.add("torch_op_backward", foreign_kernel(device, gradients));
 }
 
 }  // namespace braid::runtime

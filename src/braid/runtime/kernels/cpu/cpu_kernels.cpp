@@ -16,6 +16,7 @@ KernelTable cpu_kernels() {
   add_cpu_dropout(table, loops);
   add_cpu_embedding(table, loops);
   add_cpu_gemm(table, loops);
+  add_cpu_grouped(table, loops);
   add_cpu_loss(table, loops);
   add_cpu_max(table, loops);
   add_cpu_norm(table, loops);

@@ -33,6 +33,7 @@ void add_cpu_depthwise(KernelTable& table, const Loops& loops);
 void add_cpu_dropout(KernelTable& table, const Loops& loops);
 void add_cpu_embedding(KernelTable& table, const Loops& loops);
 void add_cpu_gemm(KernelTable& table, const Loops& loops);
+void add_cpu_grouped(KernelTable& table, const Loops& loops);
 void add_cpu_loss(KernelTable& table, const Loops& loops);
 void add_cpu_max(KernelTable& table, const Loops& loops);
 void add_cpu_norm(KernelTable& table, const Loops& loops);

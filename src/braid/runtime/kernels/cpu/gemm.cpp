@@ -3,6 +3,7 @@
 // y[M, N] = a[M, K] * b[K, N], all with any strides that BLAS can read.
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
 #include "braid/runtime/kernels/cpu/parallel_for.h"
+#include "braid/runtime/kernels/cpu/product.h"
 
 extern "C" {
 void sgemm_(const char* trans_a, const char* trans_b, const int* m,
@@ -16,17 +17,7 @@ void dgemm_(const char* trans_a, const char* trans_b, const int* m,
 }
 
 namespace braid::runtime {
-namespace {
 
-// A matrix as BLAS sees it. Row-major data is a transposed column-major one.
-struct Matrix {
-  const std::byte* data = nullptr;
-  int64_t rows = 0, columns = 0;
-  char order = 'N';  // 'N': rows lie contiguous; 'T': columns do
-  int leading = 1;   // elements from one row (column) to the next
-};
-
-// Two dimensions of a tensor as a matrix, if BLAS can read them.
 bool make_matrix(const Tensor& t, size_t row_dim, Matrix& m) {
   m.data = t.data;
   m.rows = t.shape[row_dim];
@@ -51,6 +42,8 @@ bool make_matrix(const Tensor& t, size_t row_dim, Matrix& m) {
   }
   return false;
 }
+
+namespace {
 
 void gemm(char ta, char tb, int m, int n, int k, const float* a, int lda,
           const float* b, int ldb, float beta, float* c, int ldc) {
@@ -273,6 +266,24 @@ Thunk prepare_matmul(const Call& c, const Loops& loops, const Kernel& general) {
 }
 
 }  // namespace
+
+template <class T>
+void multiply(const Matrix& a, const Matrix& b, T* y, const LoopsOf<T>& loops) {
+  Product p;
+  p.a = a;
+  p.b = b;
+  p.y = reinterpret_cast<std::byte*>(y);
+  if (is_small(p)) {
+    loops.product(small_entry<T>(p));
+  } else {
+    run_entry<T>(p, 0);
+  }
+}
+
+template void multiply(const Matrix&, const Matrix&, float*,
+                       const LoopsOf<float>&);
+template void multiply(const Matrix&, const Matrix&, double*,
+                       const LoopsOf<double>&);
 
 void add_cpu_gemm(KernelTable& table, const Loops& loops) {
   table.add("linear", [loops, general = table.at("linear")](const Call& c) {

@@ -1,0 +1,70 @@
+#include "braid/train/job/job_plan.h"
+
+#include "braid/base/error.h"
+#include "braid/config/reader.h"
+#include "braid/config/yaml_reader.h"
+#include "braid/io/file/file.h"
+
+namespace braid::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file of a plan names no other.
+struct PlanFile {
+  PlanConfig plan = {};
+};
+
+void describe(config::Section& section, PlanFile& file) {
+  describe_decisions(section, file.plan);
+}
+
+plan::Decision decision_of(const config::Option& option) {
+  try {
+    return plan::parse_decision(option.text);
+  } catch (const std::invalid_argument& error) {
+    ErrorParts parts = parts_of(error);
+    parts.where = "plan";
+    if (!option.where.empty()) parts.text = option.where + ": " + parts.text;
+    throw std::invalid_argument(parts.message());
+  }
+}
+
+void add_decisions(const PlanConfig& config, plan::NamedPlan& plan) {
+  if (config.depth) plan.depth = static_cast<int>(*config.depth);
+  for (const config::Option& option : config.segments) {
+    plan.segments.push_back({option.name, decision_of(option), option.where});
+  }
+}
+
+}  // namespace
+
+plan::NamedPlan read_plan_file(const fs::path& path) {
+  io::MappedFile file(path);
+  std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
+                        file.bytes().size());
+  config::Report report("plan", path.string());
+  config::Node root = config::parse_yaml(text, report);
+  report.throw_if_any();
+  PlanFile read;
+  read_config(root, read,
+              {fs::absolute(path).parent_path(), fs::current_path()}, report);
+  report.throw_if_any();
+  plan::NamedPlan plan;
+  add_decisions(read.plan, plan);
+  return plan;
+}
+
+plan::NamedPlan named_plan(const PlanConfig& config) {
+  plan::NamedPlan plan;
+  if (!config.file.empty()) plan = read_plan_file(config.file);
+  add_decisions(config, plan);
+  return plan;
+}
+
+compile::PlanRequest plan_request(const PlanConfig& config) {
+  if (config == PlanConfig{}) return {};
+  return {.named = named_plan(config)};
+}
+
+}  // namespace braid::train
