@@ -1,24 +1,30 @@
 #include "braid/base/text.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace braid {
 namespace {
 
+// Letters that changed their places count once.
 size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
+  std::vector<size_t> before, last(b.size() + 1), row;
+  std::iota(last.begin(), last.end(), 0);
   for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
+    row.assign(b.size() + 1, i + 1);
     for (size_t j = 0; j < b.size(); ++j) {
-      size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+      size_t replaced = last[j] + (a[i] == b[j] ? 0 : 1);
+      row[j + 1] = std::min({replaced, row[j] + 1, last[j + 1] + 1});
+      bool is_swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+      if (is_swapped) row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
     }
+    before = std::exchange(last, row);
   }
-  return row.back();
+  return last.back();
 }
 
 // Bytes of a character by its first one; 0 when none begins so.
@@ -52,6 +58,34 @@ std::string nearest_name(std::string_view wanted,
   };
   auto best = std::min_element(names.begin(), names.end(), nearer);
   return best == names.end() ? std::string() : *best;
+}
+
+std::string near_name(std::string_view wanted,
+                      const std::vector<std::string>& names) {
+  std::string nearest = nearest_name(wanted, names);
+  size_t longer = std::max(wanted.size(), nearest.size());
+  size_t most = std::max<size_t>(longer * 2 / 5, 1);
+  bool is_near = edit_distance(wanted, nearest) <= most;
+  bool begins = (wanted.size() >= 3 && nearest.starts_with(wanted)) ||
+                (nearest.size() >= 3 && wanted.starts_with(nearest));
+  return (is_near && longer > 1) || begins ? nearest : "";
+}
+
+std::string name_hint(std::string_view wanted,
+                      const std::vector<std::string>& names) {
+  constexpr size_t kMostNames = 40;
+  std::string near = near_name(wanted, names);
+  if (!near.empty()) return fmt::format("did you mean '{}'?", near);
+  if (names.empty()) return "there is none";
+  size_t shown = std::min(names.size(), kMostNames);
+  std::string text = fmt::format(
+      "there {} {}", names.size() == 1 ? "is" : "are",
+      fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(shown),
+                ", "));
+  if (shown < names.size()) {
+    text += fmt::format(" and {} more", names.size() - shown);
+  }
+  return text;
 }
 
 bool fits_pattern(std::string_view name, std::string_view pattern) {

@@ -10,8 +10,8 @@
 
 #include "braid/base/error.h"
 #include "braid/base/printable.h"
-#include "braid/base/text.h"
 #include "braid/cli/output.h"
+#include "braid/cli/unknown_word.h"
 #include "braid/cli/verbs/verb.h"
 #include "braid/version.h"
 #include "fmt/format.h"
@@ -40,6 +40,9 @@ constexpr Verb kVerbs[] = {
     {"resume", "Go on with a run, or with several jobs", add_resume},
     {"validate", "Check job files without running them", add_validate},
     {"export", "Write the weights of a run as a state dict", add_export},
+    {"eval", "Count metrics of a run's weights on any data", add_eval},
+    {"predict", "Write what a run's weights say about data", add_predict},
+    {"runs", "Show how runs stand, best first", add_runs},
     {"step", "Run training steps on given tensors", add_step},
     {"inspect", "Show what a model's step consists of", add_inspect},
 };
@@ -78,34 +81,22 @@ const CLI::App& chosen_app(const CLI::App& app) {
   return verbs.empty() ? app : *verbs.front();
 }
 
-// Options for a word that looks like one, else verbs.
-std::string nearest_word(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> known;
-  if (word.starts_with('-')) {
-    for (const CLI::Option* option : app.get_options()) {
-      if (!option->get_positional()) known.push_back(option->get_name());
-    }
-  } else {
-    for (const CLI::App* verb : app.get_subcommands({})) {
-      known.push_back(verb->get_name());
-    }
-  }
-  return nearest_name(word, known);
-}
-
 std::string command_name(const CLI::App& app) {
   return app.get_parent() ? "braid " + app.get_name() : "braid";
 }
 
-int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App& chosen = chosen_app(app);
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error,
+                       const std::vector<std::string>& arguments) {
+  std::vector<std::string> extra = app.remaining(true);
+  // A folder that stands behind a wrong verb may have the name of another.
+  bool is_verb = !extra.empty() && extra.front() == arguments.front();
+  const CLI::App& chosen = is_verb ? app : chosen_app(app);
   std::string who = command_name(chosen), problem = error.what();
   std::string hint = fmt::format("see '{} --help'", who);
-  std::vector<std::string> extra = app.remaining(true);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) && !extra.empty()) {
+  bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  if ((is_extra || is_verb) && !extra.empty()) {
     problem = fmt::format("'{}' was not expected", extra.front());
-    std::string nearest = nearest_word(chosen, extra.front());
-    if (!nearest.empty()) hint = fmt::format("did you mean '{}'?", nearest);
+    hint = unknown_word_hint(app, chosen, extra.front(), arguments);
   }
   return report(kUsage, fmt::format("[{}] {}\nHINT: {}", who, problem, hint));
 }
@@ -132,7 +123,7 @@ int run(int argc, char** argv) {
     write_text(stdout, text.str());
     return code;
   } catch (const CLI::ParseError& error) {
-    return report_parse_error(app, error);
+    return report_parse_error(app, error, {argv + 1, argv + argc});
   }
   auto verbs = app.get_subcommands();
   if (verbs.empty()) {

@@ -154,8 +154,8 @@ double KnownValues::read(const Setting& s,
     known.insert(known.end(), names->begin(), names->end());
   }
   for (const auto& [name, use] : model_numbers_) known.push_back(name);
-  fail_usage("{}: there is no value '{}'\nHINT: did you mean '{}'?", s.where,
-             s.name, nearest_name(s.name, known));
+  fail_usage("{}: there is no value '{}'\nHINT: {}", s.where, s.name,
+             name_hint(s.name, known));
 }
 
 }  // namespace braid::cli

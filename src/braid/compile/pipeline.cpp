@@ -21,8 +21,9 @@
 namespace braid::compile {
 namespace {
 
-// What a step is built from: forward nodes and one number to minimise.
-void check_forward(const Graph& forward) {
+// What a step is built from: forward nodes and, where something learns, one
+// number to minimise.
+void check_forward(const Graph& forward, bool learns) {
   for (const Node& node : forward.nodes()) {
     if (node.phase == Phase::kForward) continue;
     fail_usage(
@@ -32,6 +33,7 @@ void check_forward(const Graph& forward) {
         node.op->name, phase_name(node.phase));
   }
   ValueId loss = forward.find_output("loss");
+  if (loss == kNone && !learns) return;
   if (loss == kNone) {
     fail_usage("[model] the graph has no output 'loss'");
   }
@@ -58,7 +60,7 @@ Pass forward_pass(std::string name,
 }
 
 Graph checked(const Draft& draft, Graph graph) {
-  check_forward(graph);
+  check_forward(graph, draft.spec.learns());
   if (draft.spec.learns()) passes::check_trainable(graph);
   return graph;
 }

@@ -10,7 +10,7 @@
 namespace braid::compile {
 
 struct StepSpec {
-  Graph forward;  // has an output "loss"
+  Graph forward;  // of a step that learns: with an output "loss"
   // Of an array whose members differ in some layers: their graphs, in place of
   // `forward`; see passes/array/partial.h.
   std::vector<Graph> members = {};

@@ -19,8 +19,12 @@ bool is_taken_back(const Node& item) {
 }  // namespace
 
 Reader::Reader(const Node& node, std::string key, const Folders& folders,
-               Report& report)
-    : node_(&node), key_(std::move(key)), folders_(folders), report_(report) {}
+               Report& report, FindKey find_key)
+    : node_(&node),
+      key_(std::move(key)),
+      folders_(folders),
+      report_(report),
+      find_key_(find_key) {}
 
 void Reader::finish() {
   if (node_->is_null()) return;
@@ -92,7 +96,7 @@ void Reader::group(const Group& group) {
   if (!node) return;
   if (group.set_present) group.set_present(!node->is_null());
   if (node->is_null()) return;
-  Reader inner(*node, full_key(group.name), folders_, report_);
+  Reader inner(*node, full_key(group.name), folders_, report_, find_key_);
   group.describe(inner);
   inner.finish();
 }
@@ -116,7 +120,8 @@ void Reader::groups(const Items& items) {
 
 void Reader::read_item(const Items& items, const Node& item,
                        const std::string& name) {
-  Reader inner(item, full_key(items.name) + "." + name, folders_, report_);
+  Reader inner(item, full_key(items.name) + "." + name, folders_, report_,
+               find_key_);
   items.describe(name, inner);
   inner.finish();
 }
@@ -147,11 +152,20 @@ void Reader::add_no_map(const Node& node) {
   add(node, "", wrong_value("a map of keys", "write KEY: VALUE", node));
 }
 
+// One that is near stands in the same section; another may have been meant as
+// it is called elsewhere.
 void Reader::add_unknown(const Node& item) {
-  std::string nearest = full_key(nearest_name(shown_text(item.key), known_));
-  report_.add(item.place,
-              {fmt::format("unknown key '{}'", shown_text(full_key(item.key))),
-               fmt::format("did you mean '{}'?", nearest)});
+  std::string written = shown_text(item.key);
+  std::string near = near_name(written, known_);
+  std::string elsewhere = find_key_ ? find_key_(item.key) : "";
+  bool is_meant = !elsewhere.empty() && elsewhere != full_key(item.key);
+  std::string hint = is_meant ? fmt::format("did you mean '{}'?", elsewhere)
+                     : near.empty()
+                         ? name_hint(written, known_)
+                         : fmt::format("did you mean '{}'?", full_key(near));
+  report_.add(
+      item.place,
+      {fmt::format("unknown key '{}'", shown_text(full_key(item.key))), hint});
 }
 
 void Reader::add_option(Options& options, const Node& item) {

@@ -16,12 +16,16 @@ struct Folders {
   std::filesystem::path working;  // those of overrides
 };
 
+// The whole key that was meant by one that its section does not have: "lr" is
+// "optimizer.lr"; empty: none.
+using FindKey = std::string (*)(std::string_view key);
+
 class Reader : public Section {
  public:
   // Borrows the node, the report and the folders. `key` is that of the
   // section: "optimizer", empty for the whole.
   Reader(const Node& node, std::string key, const Folders& folders,
-         Report& report);
+         Report& report, FindKey find_key = nullptr);
 
   // After the description: keys that nobody asked for are problems.
   void finish();
@@ -57,6 +61,7 @@ class Reader : public Section {
   std::string key_;
   const Folders& folders_;
   Report& report_;
+  FindKey find_key_;
   std::vector<std::string> known_;
   Last last_;
 };
@@ -64,8 +69,8 @@ class Reader : public Section {
 // Problems go to the report; what is wrong or absent keeps its default.
 template <class T>
 void read_config(const Node& root, T& config, const Folders& folders,
-                 Report& report) {
-  Reader reader(root, "", folders, report);
+                 Report& report, FindKey find_key = nullptr) {
+  Reader reader(root, "", folders, report, find_key);
   describe(reader, config);
   reader.finish();
 }

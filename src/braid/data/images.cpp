@@ -120,6 +120,9 @@ class Images : public Dataset {
     file.check();
     *reinterpret_cast<int64_t*>(out[1]) = entry.label;
   }
+  std::string place(size_t, int64_t index) const override {
+    return entries_[static_cast<size_t>(index)].path.string();
+  }
 
  private:
   std::vector<Entry> entries_;

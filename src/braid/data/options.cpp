@@ -144,9 +144,8 @@ bool fits(const Option& option, const std::string& text) {
 
 std::string nearest_hint(std::string_view wanted,
                          const std::vector<std::string>& known) {
-  std::string nearest = nearest_name(wanted, known);
-  return nearest.empty() ? ""
-                         : fmt::format("\nHINT: did you mean '{}'?", nearest);
+  return known.empty() ? ""
+                       : fmt::format("\nHINT: {}", name_hint(wanted, known));
 }
 
 constexpr const char* kAnyName = "*";

@@ -36,8 +36,8 @@ const Source& find_source(std::string_view name) {
   if (found != all_sources().end()) return *found;
   std::vector<std::string> known;
   for (const Source& source : all_sources()) known.push_back(source.name);
-  fail_usage("[data] unknown source '{}'\nHINT: did you mean '{}'?", name,
-             nearest_name(name, known));
+  fail_usage("[data] unknown source '{}'\nHINT: {}", name,
+             name_hint(name, known));
 }
 
 DatasetPtr open_source(std::string_view name, const Texts& texts,

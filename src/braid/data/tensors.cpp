@@ -33,11 +33,9 @@ const io::TensorBytes& find_tensor(const Options& options,
                                    const std::string& name) {
   const io::TensorBytes* tensor = file.find(name);
   if (tensor) return *tensor;
-  fail_world(
-      "[{}] expected a tensor '{}', got none ({})\nHINT: did you mean "
-      "'{}'?",
-      options.who(), name, options.path("file").string(),
-      nearest_name(name, file.names()));
+  fail_world("[{}] expected a tensor '{}', got none ({})\nHINT: {}",
+             options.who(), name, options.path("file").string(),
+             name_hint(name, file.names()));
 }
 
 Column column_of(const Options& options, const io::TensorBytes& tensor,

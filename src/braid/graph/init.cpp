@@ -17,8 +17,8 @@ const InitKind& find_kind(const std::string& name) {
     if (kind.name == name) return kind;
     known.push_back(kind.name);
   }
-  fail_usage("[init] unknown initialiser '{}'\nHINT: did you mean '{}'?", name,
-             nearest_name(name, known));
+  fail_usage("[init] unknown initialiser '{}'\nHINT: {}", name,
+             name_hint(name, known));
 }
 
 const InitValue& find_value(const InitKind& kind, const std::string& name) {
@@ -29,8 +29,7 @@ const InitValue& find_value(const InitKind& kind, const std::string& name) {
   }
   fail_usage("[init] {} has no value '{}'{}", kind.name, name,
              known.empty() ? std::string()
-                           : fmt::format("\nHINT: did you mean '{}'?",
-                                         nearest_name(name, known)));
+                           : fmt::format("\nHINT: {}", name_hint(name, known)));
 }
 
 bool needs_fans(Kind kind) {

@@ -41,8 +41,8 @@ const Size& find_size(const Model& model, const std::string& key) {
     if (size.name == key) return size;
     known.push_back(size.name);
   }
-  fail_usage("[model] {} has no size '{}'\nHINT: did you mean '{}'?",
-             model.name, key, nearest_name(key, known));
+  fail_usage("[model] {} has no size '{}'\nHINT: {}", model.name, key,
+             name_hint(key, known));
 }
 
 void set_size(const Model& model, Sizes& sizes, const std::string& key,
@@ -126,8 +126,8 @@ Graph build_with_outputs(const OpTable& ops, std::string_view text, DType dtype,
   if (!model) {
     std::vector<std::string> known;
     for (const Model& m : all_models()) known.push_back(m.name);
-    fail_usage("[model] unknown model '{}'\nHINT: did you mean '{}'?",
-               name_part(text), nearest_name(name_part(text), known));
+    fail_usage("[model] unknown model '{}'\nHINT: {}", name_part(text),
+               name_hint(name_part(text), known));
   }
   Sizes all = defaults_of(*model);
   read_sizes(text.substr(name_part(text).size()), *model, all);

@@ -56,10 +56,9 @@ Decision parse_decision(const std::string& text) {
     std::string part = text.substr(begin, end - begin);
     std::erase(part, ' ');
     if (!set_word(decision, part)) {
-      fail_usage("[plan] unknown word '{}' in '{}'\nHINT: did you mean '{}'?",
-                 part, text,
-                 nearest_name(part, {"keep", "recompute", "offload", "resident",
-                                     "spilled", "device", "host"}));
+      fail_usage("[plan] unknown word '{}' in '{}'\nHINT: {}", part, text,
+                 name_hint(part, {"keep", "recompute", "offload", "resident",
+                                  "spilled", "device", "host"}));
     }
     begin = end + 1;
   }

@@ -62,9 +62,8 @@ void print_after(const runtime::Machine& machine, const train::JobList& list,
 void check_pass_name(const std::string& verb, const std::string& pass) {
   const std::vector<std::string>& known = compile::pass_names();
   if (std::ranges::find(known, pass) != known.end()) return;
-  fail_usage(
-      "[{}] --dump-after: there is no pass '{}'\nHINT: did you mean '{}'?",
-      verb, pass, nearest_name(pass, known));
+  fail_usage("[{}] --dump-after: there is no pass '{}'\nHINT: {}", verb, pass,
+             name_hint(pass, known));
 }
 
 }  // namespace braid::cli

@@ -30,5 +30,8 @@ Action add_train(CLI::App& app);
 Action add_resume(CLI::App& app);
 Action add_validate(CLI::App& app);
 Action add_export(CLI::App& app);
+Action add_eval(CLI::App& app);
+Action add_predict(CLI::App& app);
+Action add_runs(CLI::App& app);
 
 }  // namespace braid::cli

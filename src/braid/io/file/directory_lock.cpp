@@ -15,6 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kMostTries = 5;
+constexpr useconds_t kPause = 10'000;  // 10 ms
+
 int open_directory(const fs::path& path) {
   return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
@@ -32,8 +35,11 @@ DirectoryLock::DirectoryLock(const fs::path& path)
 DirectoryLock::DirectoryLock(const fs::path& path, int descriptor)
     : descriptor_(descriptor) {
   if (descriptor_ < 0) fail_open(path);
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-  if (errno != EWOULDBLOCK) return;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+    if (errno != EWOULDBLOCK) return;
+    ::usleep(kPause);
+  }
   ::close(descriptor_);
   fail_world(
       "[out] another run writes to '{}'\n"
@@ -46,6 +52,16 @@ std::optional<DirectoryLock> DirectoryLock::take_if_exists(
   int descriptor = open_directory(path);
   if (descriptor < 0 && errno == ENOENT) return std::nullopt;
   return DirectoryLock(path, descriptor);
+}
+
+// Those who look do not keep each other from looking.
+bool DirectoryLock::is_taken(const fs::path& path) {
+  int descriptor = open_directory(path);
+  if (descriptor < 0) return false;
+  bool is_free = ::flock(descriptor, LOCK_SH | LOCK_NB) == 0;
+  bool is_taken = !is_free && errno == EWOULDBLOCK;
+  ::close(descriptor);
+  return is_taken;
 }
 
 DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept

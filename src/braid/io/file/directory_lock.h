@@ -11,13 +11,17 @@ namespace braid::io {
 
 class DirectoryLock {
  public:
-  // Does not block. Throws std::runtime_error when another process, or another
-  // object of this one, holds the lock, or there is no such directory.
+  // Waits only a moment, for those who look whether it is taken. Throws
+  // std::runtime_error when another process, or another object of this one,
+  // holds the lock, or there is no such directory.
   explicit DirectoryLock(const std::filesystem::path& path);
 
   // Nothing when the path does not exist; other failures throw.
   static std::optional<DirectoryLock> take_if_exists(
       const std::filesystem::path& path);
+
+  // Whether somebody holds it just now; false where there is no directory.
+  static bool is_taken(const std::filesystem::path& path);
 
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&&) = delete;

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "braid/base/error.h"
+#include "braid/io/file/descriptor.h"
 #include "braid/io/file/guarded_range.h"
-#include "braid/io/file/write_target.h"
 #include "braid/io/format/crc32.h"
 
 namespace braid::io {
@@ -26,34 +26,6 @@ constexpr size_t kReadBytes = 1 << 20;
 constexpr std::string_view kHintWhole =
     "bring the whole file back; a new version belongs beside it, or is moved "
     "there when it is complete";
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
-// Calls until the answer is not "interrupted by a signal".
-template <class Call>
-auto retry_interrupted(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
-Descriptor open_file(const fs::path& path, int flags) {
-  return Descriptor(retry_interrupted(
-      [&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); }));
-}
 
 std::string_view hint_for(int error) {
   switch (error) {
@@ -81,10 +53,6 @@ std::string_view hint_for(int error) {
 
 [[noreturn]] void fail_read(const fs::path& path, int error) {
   fail_file("file.read", "cannot read", path, error);
-}
-
-[[noreturn]] void fail_write(const fs::path& path, int error) {
-  fail_file("file.write", "cannot write", path, error);
 }
 
 struct stat info_of(const Descriptor& file, const fs::path& path) {
@@ -130,78 +98,6 @@ void unmap(Bytes bytes) {
   if (bytes.empty()) return;
   ::munmap(const_cast<std::byte*>(bytes.data()), bytes.size());
 }
-
-fs::path directory_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
-
-// The system reads mapped bytes by itself and finds them gone.
-[[noreturn]] void fail_source(const fs::path& path) {
-  fail_world(
-      "[file.write] the content for '{}' could not be read: its file became "
-      "shorter meanwhile",
-      path.string());
-}
-
-void write_bytes(const Descriptor& file, Bytes bytes, const fs::path& path) {
-  while (!bytes.empty()) {
-    ssize_t written = retry_interrupted(
-        [&] { return ::write(file.get(), bytes.data(), bytes.size()); });
-    if (written < 0 && errno == EFAULT) fail_source(path);
-    if (written <= 0) fail_write(path, written < 0 ? errno : EIO);
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-}
-
-FileSum write_pieces(const Descriptor& file, std::span<const Bytes> pieces,
-                     const fs::path& path) {
-  FileSum sum;
-  for (Bytes piece : pieces) {
-    write_bytes(file, piece, path);
-    add_piece(sum, piece);
-  }
-  return sum;
-}
-
-// A new file beside the target, deleted again unless it was renamed.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const fs::path& target)
-      : target_(target), file_(create()) {}
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (!renamed_) ::unlink(path_.c_str());
-  }
-
-  const Descriptor& file() const { return file_; }
-
-  void move_to_target() {
-    if (retry_interrupted([&] { return ::fsync(file_.get()); }) != 0 ||
-        ::rename(path_.c_str(), target_.c_str()) != 0) {
-      fail_write(target_, errno);
-    }
-    renamed_ = true;
-  }
-
- private:
-  // The number tells apart threads, and files left by an earlier process
-  // with the same id.
-  Descriptor create() {
-    for (int number = 0;; ++number) {
-      path_ = directory_of(target_) /
-              fmt::format(".braid-tmp-{}-{}", ::getpid(), number);
-      Descriptor file = open_file(path_, O_WRONLY | O_CREAT | O_EXCL);
-      if (file.valid()) return file;
-      if (errno != EEXIST) fail_write(target_, errno);
-    }
-  }
-
-  fs::path target_;
-  fs::path path_;
-  Descriptor file_;
-  bool renamed_ = false;
-};
 
 }  // namespace
 
@@ -273,26 +169,6 @@ void MappedFile::check() const {
       "[file.read] a part of '{}' could not be read: the file became shorter "
       "meanwhile, or its disk failed\nHINT: {}",
       mapping_->path.string(), kHintWhole);
-}
-
-FileSum write_file_atomically(const fs::path& path,
-                              std::span<const Bytes> pieces) {
-  WriteTarget target = find_write_target(path);
-  if (!target.is_replaceable) {
-    Descriptor file = open_file(target.path, O_WRONLY);
-    if (!file.valid()) fail_write(path, errno);
-    return write_pieces(file, pieces, path);
-  }
-  TemporaryFile file(target.path);
-  FileSum sum = write_pieces(file.file(), pieces, path);
-  file.move_to_target();
-  sync_directory(directory_of(target.path));
-  return sum;
-}
-
-FileSum write_file_atomically(const fs::path& path, std::string_view text) {
-  Bytes piece = std::as_bytes(std::span(text));
-  return write_file_atomically(path, std::span(&piece, 1));
 }
 
 // Not through a mapping: a bad place of the disk would end the process there.

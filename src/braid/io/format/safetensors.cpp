@@ -315,26 +315,31 @@ std::string quote(const std::string& text) {
   }
 }
 
-void check_tensor(const TensorBytes& tensor,
-                  std::unordered_set<std::string_view>& names) {
+[[noreturn]] void fail_size(const TensorBytes& tensor, size_t bytes) {
+  fail_usage("[safetensors.write] tensor '{}' {} {} cannot have {} bytes",
+             tensor.name, name_of(tensor.dtype), shape_text(tensor.shape),
+             bytes);
+}
+
+// Its bytes by type and shape.
+size_t checked_bytes(const TensorBytes& tensor,
+                     std::unordered_set<std::string_view>& names) {
   if (tensor.name == kMetadataKey || !names.insert(tensor.name).second) {
     fail_usage("[safetensors.write] the name '{}' is {}", tensor.name,
                tensor.name == kMetadataKey ? "reserved" : "used twice");
   }
   std::optional<int64_t> bytes = tensor_bytes(tensor.dtype, tensor.shape);
-  if (!bytes || std::cmp_not_equal(*bytes, tensor.bytes.size()) ||
-      tensor.shape.size() > kMaxRank) {
-    fail_usage("[safetensors.write] tensor '{}' {} {} cannot have {} bytes",
-               tensor.name, name_of(tensor.dtype), shape_text(tensor.shape),
-               tensor.bytes.size());
+  if (!bytes || tensor.shape.size() > kMaxRank) {
+    fail_size(tensor, tensor.bytes.size());
   }
+  return static_cast<size_t>(*bytes);
 }
 
-std::string tensor_text(const TensorBytes& tensor, size_t begin) {
+std::string tensor_text(const TensorBytes& tensor, size_t begin, size_t bytes) {
   return fmt::format(
       R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
       quote(tensor.name), name_of(tensor.dtype), fmt::join(tensor.shape, ","),
-      begin, begin + tensor.bytes.size());
+      begin, begin + bytes);
 }
 
 std::string metadata_text(const Metadata& metadata) {
@@ -352,9 +357,9 @@ std::string header_text(std::span<const TensorBytes> tensors,
   std::unordered_set<std::string_view> names;
   size_t position = 0;
   for (const TensorBytes& tensor : tensors) {
-    check_tensor(tensor, names);
-    parts.push_back(tensor_text(tensor, position));
-    position += tensor.bytes.size();
+    size_t bytes = checked_bytes(tensor, names);
+    parts.push_back(tensor_text(tensor, position, bytes));
+    position += bytes;
   }
   std::string text = fmt::format("{{{}}}", fmt::join(parts, ","));
   auto bytes = static_cast<int64_t>(text.size());
@@ -396,18 +401,31 @@ const TensorBytes* SafetensorsFile::find(std::string_view name) const {
   return found == index_.end() ? nullptr : &tensors()[found->second];
 }
 
-FileSum write_safetensors(const std::filesystem::path& path,
-                          std::span<const TensorBytes> tensors,
-                          const Metadata& metadata) {
+std::string safetensors_head(std::span<const TensorBytes> tensors,
+                             const Metadata& metadata) {
   std::string header = header_text(tensors, metadata);
   uint64_t length = header.size();
   if (length > kMaxHeaderBytes) {
-    fail_usage("[safetensors.write] {}: a header of {} bytes exceeds {}",
-               path.string(), length, kMaxHeaderBytes);
+    fail_usage("[safetensors.write] a header of {} bytes exceeds {}", length,
+               kMaxHeaderBytes);
   }
-  std::vector<Bytes> pieces = {std::as_bytes(std::span(&length, 1)),
-                               std::as_bytes(std::span(header))};
-  for (const TensorBytes& tensor : tensors) pieces.push_back(tensor.bytes);
+  std::string head(kLengthBytes, ' ');
+  std::memcpy(head.data(), &length, kLengthBytes);
+  return head + header;
+}
+
+FileSum write_safetensors(const std::filesystem::path& path,
+                          std::span<const TensorBytes> tensors,
+                          const Metadata& metadata) {
+  std::string head = safetensors_head(tensors, metadata);
+  std::vector<Bytes> pieces = {std::as_bytes(std::span(head))};
+  for (const TensorBytes& tensor : tensors) {
+    size_t given = tensor.bytes.size();
+    if (std::cmp_not_equal(*tensor_bytes(tensor.dtype, tensor.shape), given)) {
+      fail_size(tensor, given);
+    }
+    pieces.push_back(tensor.bytes);
+  }
   return write_file_atomically(path, pieces);
 }
 

@@ -70,6 +70,11 @@ class SafetensorsFile {
   std::map<std::string, size_t, std::less<>> index_;  // into tensors()
 };
 
+// What a file begins with, for tensors whose bytes come later, one after the
+// other; those that are given here do not count.
+std::string safetensors_head(std::span<const TensorBytes> tensors,
+                             const Metadata& metadata = {});
+
 // Writes the tensors in the order given, all or nothing; blocks until they
 // are on the disk. Equal input gives equal bytes, whose sum is returned.
 FileSum write_safetensors(const std::filesystem::path& path,

@@ -69,6 +69,10 @@ Imported import_pt2(const OpTable& ops, const ExportedFile& exported,
                     const ForeignOps& foreign,
                     const ImportOptions& options = {});
 
+// What forward returns, in order: the keys of a dict, else the numbers of the
+// tensors, by which ImportOptions know them too.
+std::vector<std::string> result_names(const ExportedProgram& program);
+
 // Reads the whole storage. Throws std::runtime_error when its checksum is
 // wrong; `file` stands for the archive in it.
 void check_storage(const SlotContent& content, std::string_view file);

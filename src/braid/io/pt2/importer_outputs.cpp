@@ -27,6 +27,16 @@ bool is_loss(Var value) {
 
 }  // namespace
 
+std::vector<std::string> result_names(const ExportedProgram& program) {
+  std::vector<std::string> names;
+  for (const OutputSpec& spec : program.outputs) {
+    if (!is_result(spec)) continue;
+    names.push_back(spec.name.empty() ? std::to_string(names.size())
+                                      : spec.name);
+  }
+  return names;
+}
+
 Var Importer::read(const Argument& argument, Scope& scope) {
   static const ExportedNode none;
   RuleContext context(none, scope, tensors_, anchor_, options_.form);
@@ -75,8 +85,7 @@ Var Importer::output_value(const std::string& name) {
     if (wanted) return read(spec.argument, scope_);
     known.push_back(own);
   }
-  fail_usage("there is no output '{}'\nHINT: did you mean '{}'?", name,
-             nearest_name(name, known));
+  fail_usage("there is no output '{}'\nHINT: {}", name, name_hint(name, known));
 }
 
 Var Importer::named_loss(const NamedLoss& loss) {

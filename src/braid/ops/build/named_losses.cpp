@@ -85,8 +85,8 @@ const LossKind& find_kind(const std::string& name) {
     if (kind.name == name) return kind;
     known.push_back(kind.name);
   }
-  fail_usage("[loss] unknown loss '{}'\nHINT: did you mean '{}'?", name,
-             nearest_name(name, known));
+  fail_usage("[loss] unknown loss '{}'\nHINT: {}", name,
+             name_hint(name, known));
 }
 
 void set_value(const LossKind& kind, std::vector<CallValue>& values,
@@ -96,9 +96,9 @@ void set_value(const LossKind& kind, std::vector<CallValue>& values,
     std::vector<std::string> known;
     for (const CallValue& value : values) known.push_back(value.name);
     fail_usage("[loss] {} has no value '{}'{}", kind.name, given.name,
-               known.empty() ? ""
-                             : fmt::format("\nHINT: did you mean '{}'?",
-                                           nearest_name(given.name, known)));
+               known.empty()
+                   ? ""
+                   : fmt::format("\nHINT: {}", name_hint(given.name, known)));
   }
   if (given.is_list || given.numbers.size() != 1) {
     fail_usage("[loss] {}: {} is one number", kind.name, given.name);

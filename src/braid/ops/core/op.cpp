@@ -67,8 +67,7 @@ const Op& OpTable::at(std::string_view name) const {
   if (const Op* op = find(name)) return *op;
   std::vector<std::string> names;
   for (const auto& [known, op] : ops_) names.push_back(known);
-  fail_usage("[ops] unknown op '{}'\nHINT: did you mean '{}'?", name,
-             nearest_name(name, names));
+  fail_usage("[ops] unknown op '{}'\nHINT: {}", name, name_hint(name, names));
 }
 
 const Op& OpTable::own(const Op& op) const {

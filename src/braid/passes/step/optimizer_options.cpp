@@ -32,8 +32,8 @@ const UpdateKind& find_kind(const std::string& name) {
   if (const UpdateKind* kind = find_update_kind(name)) return *kind;
   std::vector<std::string> known;
   for (const UpdateKind& kind : update_kinds()) known.push_back(kind.name);
-  fail_usage("[optimizer] unknown kind '{}'\nHINT: did you mean '{}'?", name,
-             nearest_name(name, known));
+  fail_usage("[optimizer] unknown kind '{}'\nHINT: {}", name,
+             name_hint(name, known));
 }
 
 Optimizer make_optimizer(const std::string& kind) {
@@ -65,9 +65,8 @@ void set_option(Optimizer& optimizer, const std::string& name, double value) {
     optimizer.clip_each = optimizer.clip_each || name == "clip_value";
     optimizer.average = optimizer.average || name == "ema_decay";
   } else {
-    fail_usage("[optimizer] {} has no value '{}'\nHINT: did you mean '{}'?",
-               optimizer.kind, name,
-               nearest_name(name, known_options(optimizer)));
+    fail_usage("[optimizer] {} has no value '{}'\nHINT: {}", optimizer.kind,
+               name, name_hint(name, known_options(optimizer)));
   }
 }
 
@@ -80,8 +79,8 @@ void add_group(Optimizer& optimizer, const ParameterGroup& group) {
     if (std::ranges::find(known, name) == known.end()) {
       fail_usage(
           "[optimizer] group '{}': {} has no value '{}' for a group\n"
-          "HINT: did you mean '{}'?",
-          group.pattern, kind.name, name, nearest_name(name, known));
+          "HINT: {}",
+          group.pattern, kind.name, name, name_hint(name, known));
     }
     if (is_flag(kind, name) && value != 0) optimizer.flags.insert(name);
   }

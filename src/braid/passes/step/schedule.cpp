@@ -16,8 +16,8 @@ const ScheduleKind& kind_of(const Schedule& s) {
     if (kind.name == s.kind) return kind;
     known.push_back(kind.name);
   }
-  fail_usage("[schedule] unknown kind '{}'\nHINT: did you mean '{}'?", s.kind,
-             nearest_name(s.kind, known));
+  fail_usage("[schedule] unknown kind '{}'\nHINT: {}", s.kind,
+             name_hint(s.kind, known));
 }
 
 bool has_value(const ScheduleKind& kind, const std::string& name) {
@@ -105,8 +105,8 @@ void validate(const Schedule& s) {
   for (const auto* given : {&s.values, &s.percents}) {
     for (const auto& [name, unused] : *given) {
       if (std::ranges::find(known, name) != known.end()) continue;
-      fail_usage("[schedule] {} has no value '{}'\nHINT: did you mean '{}'?",
-                 s.kind, name, nearest_name(name, known));
+      fail_usage("[schedule] {} has no value '{}'\nHINT: {}", s.kind, name,
+                 name_hint(name, known));
     }
   }
   for (const ScheduleValue& value : all_values(kind_of(s))) {

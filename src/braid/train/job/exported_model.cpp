@@ -154,16 +154,26 @@ std::string FirstContents::shared_words() const {
       which, path_.filename().string(), has_draws() ? "the others, " : "");
 }
 
-const ExportedModel& ModelFiles::load(
-    const std::string& path, const io::pt2::ImportOptions& options) const {
+const io::pt2::ExportedFile& ModelFiles::open(const std::string& path) const {
   auto file = files_.find(path);
   if (file == files_.end()) {
     file = files_.emplace(path, io::pt2::open_exported(path)).first;
   }
+  return file->second;
+}
+
+std::vector<std::string> ModelFiles::result_names(
+    const std::string& path) const {
+  return io::pt2::result_names(open(path).program);
+}
+
+const ExportedModel& ModelFiles::load(
+    const std::string& path, const io::pt2::ImportOptions& options) const {
+  const io::pt2::ExportedFile& file = open(path);
   std::string key = quoted_text(path) + options_text(options);
   auto known = models_.find(key);
   if (known == models_.end()) {
-    known = models_.emplace(key, import(file->second, options)).first;
+    known = models_.emplace(key, import(file, options)).first;
   }
   return known->second;
 }

@@ -76,8 +76,11 @@ class ModelFiles {
   // Throws as open_exported() and import_pt2() do.
   const ExportedModel& load(const std::string& path,
                             const io::pt2::ImportOptions& options) const;
+  // Names of what forward returns, see io::pt2::result_names().
+  std::vector<std::string> result_names(const std::string& path) const;
 
  private:
+  const io::pt2::ExportedFile& open(const std::string& path) const;
   ExportedModel import(const io::pt2::ExportedFile& file,
                        const io::pt2::ImportOptions& options) const;
 

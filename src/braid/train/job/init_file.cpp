@@ -189,17 +189,22 @@ std::vector<std::string> InitFit::details() const {
 }
 
 InitFile::InitFile(const std::filesystem::path& path, InitPatterns allowed)
-    : name_(path.string()),
+    : InitFile(path.string(), io::SafetensorsFile::open(path),
+               std::move(allowed)) {}
+
+InitFile::InitFile(std::string name, io::SafetensorsFile file,
+                   InitPatterns allowed)
+    : name_(std::move(name)),
       allowed_(std::move(allowed)),
-      file_(io::SafetensorsFile::open(path)) {
+      file_(std::move(file)) {
   for (size_t i = 0; i < file_.tensors().size(); ++i) {
     const std::string& own = file_.tensors()[i].name;
-    std::string name = renamed(own, allowed_.rename);
-    auto [there, is_new] = tensors_.emplace(name, i);
+    std::string model = renamed(own, allowed_.rename);
+    auto [there, is_new] = tensors_.emplace(model, i);
     if (is_new) continue;
     fail_usage("[init] rename: {} and {} of {} both become {}",
                printable(file_.tensors()[there->second].name), printable(own),
-               name_, printable(name));
+               name_, printable(model));
   }
 }
 

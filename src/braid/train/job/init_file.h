@@ -38,6 +38,9 @@ class InitFile {
  public:
   explicit InitFile(const std::filesystem::path& path,
                     InitPatterns allowed = {});
+  // One that is open already, with the name it has in errors.
+  InitFile(std::string name, io::SafetensorsFile file,
+           InitPatterns allowed = {});
 
   // Everything that is missing, unknown or of another type and that no pattern
   // covers, in one error. Of several networks it is the one whose slots begin

@@ -57,12 +57,6 @@ void add_values(const config::Node& node, const std::string& key,
   }
 }
 
-Texts values_of(const JobConfig& job) {
-  Texts values;
-  add_values(config::write_config(job), "", values);
-  return values;
-}
-
 std::optional<std::string> find(const Texts& texts, const std::string& key) {
   auto found = texts.find(key);
   if (found == texts.end()) return std::nullopt;
@@ -95,9 +89,15 @@ bool is_place(const std::string& key, const std::string& prefix,
 
 }  // namespace
 
+std::map<std::string, std::string> job_values(const JobConfig& job) {
+  Texts values;
+  add_values(config::write_config(job), "", values);
+  return values;
+}
+
 std::vector<KeyChange> job_changes(const JobConfig& before,
                                    const JobConfig& now) {
-  Texts old = values_of(before), present = values_of(now);
+  Texts old = job_values(before), present = job_values(now);
   Texts all = old;
   all.insert(present.begin(), present.end());
   std::vector<KeyChange> changes;

@@ -2,6 +2,7 @@
 // of them a run may go on with.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ struct KeyChange {
   std::string key;  // "optimizer.lr"
   std::string before, now;
 };
+
+// All values of a job as text, by key; what has none is left out.
+std::map<std::string, std::string> job_values(const JobConfig& job);
 
 // Keys whose values differ; numbers that are equal do not, however they are
 // written.

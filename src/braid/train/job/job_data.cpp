@@ -154,14 +154,10 @@ DatasetPtr open_eval(const JobConfig& config, const JobHooks& hooks,
   if (config.data.split) {
     return open_one(config.data, hooks.train, Use::kEval, dtype, cache);
   }
-  if (hooks.train || !leaves_test_part(config.data)) return nullptr;
-  auto part = test_part(data::find_source(config.data.source));
-  DataConfig test = config.data;
-  std::erase_if(test.options, [&](const config::Option& option) {
-    return option.name == part->first;
-  });
-  test.options.push_back({part->first, part->second});
-  return open_one(test, nullptr, Use::kEval, dtype, cache, &known);
+  if (hooks.train) return nullptr;
+  auto test = evaluated_data(config);
+  if (!test) return nullptr;
+  return open_one(*test, nullptr, Use::kEval, dtype, cache, &known);
 }
 
 std::string type_text(const ValueType& type) {
@@ -191,41 +187,10 @@ void check_same_fields(const JobData& data) {
              fields_text(*data.train), fields_text(*data.eval));
 }
 
-// Sources that number labels themselves do so by what each file shows: the
-// same number must not stand for another label.
-void check_same_classes(const JobData& data) {
-  for (const data::Field& field : data.train->fields()) {
-    const auto& train = field.class_names;
-    size_t number = data.eval->find_field(field.name).value();
-    const auto& eval = data.eval->fields()[number].class_names;
-    size_t common = std::min(train.size(), eval.size());
-    for (size_t i = 0; i < common; ++i) {
-      if (train[i] == eval[i]) continue;
-      fail_world(
-          "[data] class {} of the field '{}' is '{}' in training ({}) and "
-          "'{}' in evaluation ({})\n"
-          "HINT: both need the same labels; of csv, write the same 'names', "
-          "and of text take both parts from one file",
-          i, field.name, io::shown(train[i]), data.train->name(),
-          io::shown(eval[i]), data.eval->name());
-    }
-  }
-}
-
-// Numbers of a table that was prepared mean nothing beside others. Sources
-// that can prepare them do so by what training taught.
-void check_same_tables(const JobData& data) {
-  auto has_table = [](const data::Dataset& dataset) {
-    return std::ranges::any_of(dataset.fields(), [](const data::Field& f) {
-      return f.table != nullptr;
-    });
-  };
-  if (!has_table(*data.train) || has_table(*data.eval)) return;
-  fail_usage(
-      "[data] training data of {} are filled, standardised or numbered by "
-      "their source, evaluation data of {} are not\n"
-      "HINT: evaluate on data of the source 'csv', which are read alike",
-      data.train->name(), data.eval->name());
+std::vector<std::string> field_names(const data::Dataset& dataset) {
+  std::vector<std::string> names;
+  for (const data::Field& field : dataset.fields()) names.push_back(field.name);
+  return names;
 }
 
 // Fields are known by their number from here on, so those of the evaluation
@@ -335,6 +300,68 @@ int64_t JobData::classes(size_t field) const {
   return eval ? std::max(count, eval->fields()[field].classes) : count;
 }
 
+std::optional<DataConfig> evaluated_data(const JobConfig& config) {
+  if (config.eval.data) return config.eval.data;
+  bool has_part = config.data.source != kCustom && !config.data.split &&
+                  leaves_test_part(config.data);
+  if (!has_part) return std::nullopt;
+  auto part = test_part(data::find_source(config.data.source));
+  DataConfig test = config.data;
+  std::erase_if(test.options, [&](const config::Option& option) {
+    return option.name == part->first;
+  });
+  test.options.push_back({part->first, part->second});
+  return test;
+}
+
+DatasetPtr open_unchanged(const JobConfig& job, const DataConfig& config,
+                          const JobHooks& hooks,
+                          const std::vector<data::Field>* known) {
+  DatasetCache own;
+  Use use = config.split ? Use::kTrain : Use::kEval;
+  return open_one(config, nullptr, use, *find_dtype(job.dtype),
+                  hooks.datasets ? *hooks.datasets : own, known);
+}
+
+// Sources that number labels themselves do so by what each file shows: the
+// same number must not stand for another label.
+void check_same_classes(const data::Dataset& train, const data::Dataset& other,
+                        const std::vector<std::string>& fields) {
+  for (const std::string& name : fields) {
+    auto here = train.find_field(name), there = other.find_field(name);
+    if (!here || !there) continue;
+    const auto& names = train.fields()[*here].class_names;
+    const auto& others = other.fields()[*there].class_names;
+    size_t common = std::min(names.size(), others.size());
+    for (size_t i = 0; i < common; ++i) {
+      if (names[i] == others[i]) continue;
+      fail_world(
+          "[data] class {} of the field '{}' is '{}' in training ({}) and "
+          "'{}' in evaluation ({})\n"
+          "HINT: both need the same labels; of csv, write the same 'names', "
+          "and of text take both parts from one file",
+          i, name, io::shown(names[i]), train.name(), io::shown(others[i]),
+          other.name());
+    }
+  }
+}
+
+// Numbers of a table that was prepared mean nothing beside others. Sources
+// that can prepare them do so by what training taught.
+void check_same_tables(const data::Dataset& train, const data::Dataset& other) {
+  auto has_table = [](const data::Dataset& dataset) {
+    return std::ranges::any_of(dataset.fields(), [](const data::Field& f) {
+      return f.table != nullptr;
+    });
+  };
+  if (!has_table(train) || has_table(other)) return;
+  fail_usage(
+      "[data] training data of {} are filled, standardised or numbered by "
+      "their source, evaluation data of {} are not\n"
+      "HINT: evaluate on data of the source 'csv', which are read alike",
+      train.name(), other.name());
+}
+
 JobData open_data(const JobConfig& config, const JobHooks& hooks) {
   DType dtype = *find_dtype(config.dtype);
   DatasetCache own;
@@ -355,8 +382,8 @@ JobData open_data(const JobConfig& config, const JobHooks& hooks) {
         key, [&] { return data::first_samples(whole, *config.eval.limit); });
   }
   check_same_fields(data);
-  check_same_classes(data);
-  check_same_tables(data);
+  check_same_classes(*data.train, *data.eval, field_names(*data.train));
+  check_same_tables(*data.train, *data.eval);
   data.eval = in_order_of(*data.train, data.eval, cache);
   if (config.data.split) {
     data.eval_words = leaves_test_part(config.data)

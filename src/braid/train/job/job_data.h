@@ -33,6 +33,26 @@ struct JobData {
 // options or files.
 JobData open_data(const JobConfig& config, const JobHooks& hooks = {});
 
+// What a job is evaluated on: `eval.data`, else the test part of the source
+// that it trains on; nothing where there is none.
+std::optional<DataConfig> evaluated_data(const JobConfig& config);
+
+// The data of a config by themselves, as an evaluation reads them. Blocking.
+// `known` are the fields of training where they are to be read alike.
+data::DatasetPtr open_unchanged(
+    const JobConfig& job, const DataConfig& config, const JobHooks& hooks = {},
+    const std::vector<data::Field>* known = nullptr);
+
+// Throws std::runtime_error when a number of one of these fields stands for
+// another label than in training; fields that one of the two lacks are passed
+// over.
+void check_same_classes(const data::Dataset& train, const data::Dataset& other,
+                        const std::vector<std::string>& fields);
+
+// Throws std::invalid_argument when numbers of training were prepared by their
+// source and these were not.
+void check_same_tables(const data::Dataset& train, const data::Dataset& other);
+
 // Makes relative paths of data options absolute.
 void resolve_data_paths(JobConfig& config);
 

@@ -7,6 +7,7 @@
 #include "braid/config/yaml_reader.h"
 #include "braid/config/yaml_writer.h"
 #include "braid/io/file/file.h"
+#include "braid/train/job/job_keys.h"
 
 namespace braid::train {
 namespace {
@@ -89,7 +90,7 @@ JobConfig job_of(config::Node root, const fs::path& path,
   refuse_lists(root, report);
   JobConfig job;
   read_config(root, job, {fs::absolute(path).parent_path(), fs::current_path()},
-              report);
+              report, find_job_key);
   add_problems(job, root, report);
   return job;
 }

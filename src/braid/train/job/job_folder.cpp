@@ -11,6 +11,7 @@
 #include "braid/io/file/file.h"
 #include "braid/train/job/job_file.h"
 #include "braid/train/job/job_names.h"
+#include "braid/train/run/results.h"
 #include "braid/train/run/run_files.h"
 
 namespace braid::train {
@@ -123,6 +124,8 @@ void clear_unsaved_jobs(const fs::path& out) {
     fs::remove(checkpoints_path(array), ignored);
     fs::remove(array, ignored);
   }
+  fs::remove(results_json_path(out), ignored);
+  fs::remove(results_csv_path(out), ignored);
   fs::remove(jobs_path(out), ignored);
 }
 

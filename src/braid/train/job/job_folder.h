@@ -4,6 +4,7 @@
 //                              measured seconds that lowerings go by
 //       NAME/                  the run of each job, as if it were alone
 //       array-0/checkpoints/   one checkpoint for all members of an array
+//       results.json, .csv     how all of them stand
 //
 // Other tools may rely on these names. jobs.json is written first and only
 // ever replaced as a whole, so that a killed process can go on from it.

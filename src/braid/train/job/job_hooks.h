@@ -40,6 +40,9 @@ struct JobHooks {
   // In place of `model` and of all that a job says of learning; with `train`.
   // Nothing of the config is checked then.
   std::optional<GivenModel> given = {};
+  // Only outputs are wanted: the data need not have what the loss compares
+  // with.
+  bool learns = true;
   // What jobs that are opened with the same ones have in common; borrowed, and
   // models as long as the job lives.
   DatasetCache* datasets = nullptr;

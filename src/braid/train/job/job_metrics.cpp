@@ -70,8 +70,8 @@ void check_metric_names(const Names& names, Names outputs) {
   for (const MetricKind& kind : metric_kinds()) outputs.push_back(kind.name);
   for (const std::string& name : names) {
     if (holds(outputs, name) || find_metric_kind(name)) continue;
-    fail_usage("[metrics] unknown metric '{}'\nHINT: did you mean '{}'?", name,
-               nearest_name(name, outputs));
+    fail_usage("[metrics] unknown metric '{}'\nHINT: {}", name,
+               name_hint(name, outputs));
   }
 }
 

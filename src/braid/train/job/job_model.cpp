@@ -93,6 +93,33 @@ void check_draws(const JobNetwork& network) {
       network.config.model);
 }
 
+bool has_rows(const Graph& graph, const Output& output, int64_t rows) {
+  const Shape& shape = graph.value(output.value).type.shape;
+  return !shape.empty() && shape[0] == rows;
+}
+
+// That one alone, else all with a row for each sample.
+void choose_outputs(Graph& graph, const std::string& model,
+                    const std::string& name, int64_t rows) {
+  std::vector<std::string> known;
+  for (const Output& output : graph.outputs()) {
+    if (has_rows(graph, output, rows)) known.push_back(output.name);
+  }
+  bool is_known = std::ranges::find(known, name) != known.end();
+  if (known.empty() || (!name.empty() && !is_known)) {
+    fail_usage(
+        "[model] '{}' has no output '{}' with a row for each sample\n"
+        "HINT: {}",
+        model, name,
+        known.empty() ? "outputs are read from dimension 0 on"
+                      : fmt::format("it has {}", fmt::join(known, ", ")));
+  }
+  std::erase_if(graph.outputs(), [&](const Output& output) {
+    bool is_wanted = name.empty() || output.name == name;
+    return !is_wanted || !has_rows(graph, output, rows);
+  });
+}
+
 bool begins_with_file(const JobNetwork& network) {
   const InitConfig& init = network.config.init;
   return !init.file.empty() || !init.run.empty();
@@ -132,9 +159,9 @@ void check_norms(const NormsConfig& norms,
                                         const std::vector<std::string>& known) {
   fail_usage(
       "[inputs] there is no argument '{}' for the field '{}'; there {} {}\n"
-      "HINT: did you mean '{}'?",
+      "HINT: {}",
       argument, field, known.size() == 1 ? "is" : "are", fmt::join(known, ", "),
-      nearest_name(argument, known));
+      name_hint(argument, known));
 }
 
 }  // namespace
@@ -147,7 +174,8 @@ JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
       config_(config),
       data_(data),
       loss_(hooks.loss),
-      given_(hooks.given) {
+      given_(hooks.given),
+      learns_(hooks.learns) {
   if (given_) {
     networks_.push_back({.name = "",
                          .config = {.init = config.init},
@@ -160,6 +188,7 @@ JobModel::JobModel(const runtime::Machine& machine, const JobConfig& config,
   if (config.phases.empty()) check_renamed();
   add_networks();
   for (const JobNetwork& network : networks_) check_draws(network);
+  if (!learns_) return;
   int64_t rows = config.batch_size / config.accumulate;
   std::vector<std::string> learning;
   for (size_t i = 0; i < phases_.size(); ++i) {
@@ -193,7 +222,8 @@ void JobModel::check_renamed() const {
   std::vector<std::string> known = input_names(*files_, config_.model);
   bool has_target = !config_.target.empty();
   if (has_target) known.push_back(config_.target);
-  bool finds_target = !has_target && (loss_ || !config_.loss.empty());
+  bool finds_target =
+      learns_ && !has_target && (loss_ || !config_.loss.empty());
   for (const auto& [field, argument] : config_.inputs) {
     if (std::ranges::find(known, argument) != known.end()) continue;
     if (finds_target && is_only_target(argument, known)) continue;
@@ -221,7 +251,7 @@ ModelHints JobModel::single_hints(int64_t rows) const {
   ModelHints hints =
       hints_for(config_, config_.model, argument_types(data_, rows));
   hints.classes = argument_classes(data_);
-  hints.loss = named_loss();
+  if (learns_) hints.loss = named_loss();
   return hints;
 }
 
@@ -238,8 +268,10 @@ void JobModel::add_networks() {
     networks_.push_back(make_network(config_, "", single_network(config_)));
     phases_.push_back({});
     ModelHints hints = single_hints(config_.batch_size / config_.accumulate);
-    hints.needs_loss = !loss_;
-    networks_[0].contents = load_model(*files_, config_.model, hints).contents;
+    hints.needs_loss = learns_ && !loss_;
+    LoadedModel model = load_model(*files_, config_.model, hints);
+    networks_[0].contents = model.contents;
+    slots_ = model.graph.slots();
     return;
   }
   for (const std::string& name : noise_names()) {
@@ -385,6 +417,15 @@ Graph JobModel::eval(int64_t rows) const {
   return graph;
 }
 
+Graph JobModel::outputs(int64_t rows, const std::string& name) const {
+  ModelHints hints = single_hints(rows);
+  hints.form = Form::kEval;
+  Graph graph = load_outputs(*files_, config_.model, hints).graph;
+  choose_outputs(graph, config_.model, name, rows);
+  passes::remove_dead_code(machine_.ops(), graph);
+  return without_unused_inputs(graph);
+}
+
 bool JobModel::draws(const JobNetwork& network) const {
   if (!network.contents || !network.contents->has_draws()) return false;
   const std::string& from = network.config.init.from;
@@ -406,6 +447,23 @@ std::string JobModel::shared_words() const {
 void JobModel::initialise(runtime::State& state) const {
   state.initialise(std::vector<int64_t>{config_.seed});
   load_files(state, 0);
+}
+
+// Weights of a form that has all layers, for one that may lack some.
+void JobModel::load_weights(runtime::State& state,
+                            const InitFile& weights) const {
+  state.initialise(std::vector<int64_t>{config_.seed});
+  if (networks_[0].contents) {
+    networks_[0].contents->apply(state, 0, {.draws = draws(networks_[0])});
+  }
+  std::vector<Slot> slots = state.slots();
+  for (const Slot& slot : slots_) {
+    if (std::ranges::find(slots, slot.name, &Slot::name) == slots.end()) {
+      slots.push_back(slot);
+    }
+  }
+  weights.check(slots);
+  weights.apply(state, 0);
 }
 
 std::vector<JobModel::InitNote> JobModel::init_notes(

@@ -9,6 +9,7 @@
 #include "braid/passes/step/optimizer.h"
 #include "braid/passes/step/schedule.h"
 #include "braid/runtime/machine.h"
+#include "braid/train/job/init_file.h"
 #include "braid/train/job/job_data.h"
 #include "braid/train/job/job_hooks.h"
 #include "braid/train/job/loss_expression.h"
@@ -52,6 +53,9 @@ class JobModel {
   // The eval form with what the metrics are counted from.
   Graph eval(int64_t rows) const;
   const std::vector<std::string>& metrics() const { return metrics_; }
+  // The eval form of the only model without its loss. With a name that output
+  // alone, else all that have a row for each sample.
+  Graph outputs(int64_t rows, const std::string& name = "") const;
   // Tables of its evaluations, and how many classes its loss is over; 0: it is
   // over none.
   const std::vector<std::string>& tables() const { return config_.eval.tables; }
@@ -78,6 +82,9 @@ class JobModel {
 
   // Fills a new state: by the seed, then files.
   void initialise(runtime::State& state) const;
+  // Fills a new state of the only model with weights that are given: all of
+  // them, or it throws std::invalid_argument with what does not fit.
+  void load_weights(runtime::State& state, const InitFile& weights) const;
   // Only what comes from files; of an array the member in that lane.
   void load_files(runtime::State& state, int64_t lane) const;
 
@@ -104,6 +111,8 @@ class JobModel {
   const JobData& data_;
   LossFunction loss_;
   std::optional<GivenModel> given_;
+  bool learns_ = true;       // false: the loss and its data are not needed
+  std::vector<Slot> slots_;  // of the only model, in any of its forms
   std::vector<JobNetwork> networks_;
   std::vector<JobPhase> phases_;
   std::vector<std::string> metrics_;

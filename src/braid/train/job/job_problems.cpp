@@ -271,7 +271,7 @@ class Checker {
       add(key, "is missing");
     } else {
       add(key, fmt::format("is a network, got '{}'", config::shown_text(name)),
-          fmt::format("did you mean '{}'?", nearest_name(name, known)));
+          name_hint(name, known));
     }
   }
 

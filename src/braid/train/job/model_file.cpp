@@ -210,8 +210,8 @@ void keep_outputs(const std::string& text, Graph& graph,
   for (const Output& output : graph.outputs()) known.push_back(output.name);
   for (const std::string& name : wanted) {
     if (std::ranges::find(known, name) != known.end()) continue;
-    fail_usage("[model] '{}' has no output '{}'\nHINT: did you mean '{}'?",
-               text, name, nearest_name(name, known));
+    fail_usage("[model] '{}' has no output '{}'\nHINT: {}", text, name,
+               name_hint(name, known));
   }
   std::erase_if(graph.outputs(), [&](const Output& output) {
     return output.name != "loss" &&
@@ -276,6 +276,35 @@ LoadedModel load_model(const ModelFiles& files, const std::string& text,
   return model;
 }
 
+// Outputs are asked for by number, so that none is taken for the loss that the
+// import may find.
+LoadedModel load_outputs(const ModelFiles& files, const std::string& text,
+                         ModelHints hints) {
+  bool is_exported = text.ends_with(".pt2");
+  hints.loss.reset();
+  hints.needs_loss = false;
+  std::vector<std::string> names;
+  if (is_exported) names = files.result_names(text);
+  for (size_t i = 0; i < names.size(); ++i) {
+    hints.outputs.push_back(std::to_string(i));
+  }
+  LoadedModel model = is_exported ? import_model(files, text, hints)
+                                  : load_with_outputs(files, text, hints);
+  Graph& graph = model.graph;
+  size_t own = graph.outputs().size() - names.size();
+  for (size_t i = 0; i < names.size(); ++i) {
+    graph.outputs()[own + i].name = names[i];
+  }
+  std::erase_if(graph.outputs(),
+                [](const Output& output) { return output.name == "loss"; });
+  if (graph.outputs().empty()) {
+    fail_usage("[model] '{}' has no output besides its loss", text);
+  }
+  passes::remove_dead_code(files.machine().ops(), graph);
+  model.graph = without_unused_inputs(graph);
+  return model;
+}
+
 LoadedModel load_network(const ModelFiles& files, const std::string& text,
                          ModelHints hints, const std::string& output) {
   bool is_exported = text.ends_with(".pt2");
@@ -298,6 +327,13 @@ LoadedModel load_network(const ModelFiles& files, const std::string& text,
   passes::remove_dead_code(files.machine().ops(), graph);
   model.graph = without_unused_inputs(graph);
   return model;
+}
+
+std::string with_classes(const std::string& text,
+                         const std::map<std::string, int64_t>& classes) {
+  const Model* model = find_model(text);
+  if (!model) return text;
+  return with_sizes(text, told_sizes(*model, {.classes = classes}));
 }
 
 std::vector<std::string> input_names(const ModelFiles& files,

@@ -46,6 +46,12 @@ LoadedModel load_model(const ModelFiles& files, const std::string& text,
 LoadedModel load_with_outputs(const ModelFiles& files, const std::string& text,
                               const ModelHints& hints);
 
+// The same of any model without its loss, and without what only the loss reads:
+// inputs that are needed for nothing else are gone. Outputs of a .pt2 file have
+// the keys of its dict, or numbers. Throws when there is none.
+LoadedModel load_outputs(const ModelFiles& files, const std::string& text,
+                         ModelHints hints);
+
 // The model as a network: an output of that name (empty: the first that is
 // not the loss) is its only one, "output", and inputs that it does not need
 // are gone.
@@ -54,6 +60,12 @@ LoadedModel load_network(const ModelFiles& files, const std::string& text,
 
 // The same graph without inputs that no node reads.
 Graph without_unused_inputs(const Graph& graph);
+
+// The text of a built-in model with the sizes that classes or tokens tell,
+// where it leaves them open; `classes` are by input, as in ModelHints. Others
+// stay.
+std::string with_classes(const std::string& text,
+                         const std::map<std::string, int64_t>& classes);
 
 // Names of the model's inputs, in order.
 std::vector<std::string> input_names(const ModelFiles& files,

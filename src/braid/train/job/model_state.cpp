@@ -66,8 +66,8 @@ void set_hyper(runtime::State& state, int64_t member, const std::string& name,
     found = true;
   }
   if (found) return;
-  fail_usage("[member] no value '{}' can be set\nHINT: did you mean '{}'?",
-             name, nearest_name(name, known));
+  fail_usage("[member] no value '{}' can be set\nHINT: {}", name,
+             name_hint(name, known));
 }
 
 TensorList member_state(const runtime::State& state, int64_t member,

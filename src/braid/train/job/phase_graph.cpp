@@ -49,8 +49,8 @@ class PhaseBuilder {
       if (std::ranges::find(known, name) != known.end()) continue;
       fail_usage(
           "[loss] '{}' is neither a network nor a loss\n"
-          "HINT: did you mean '{}'?",
-          name, nearest_name(name, known));
+          "HINT: {}",
+          name, name_hint(name, known));
     }
   }
 
@@ -75,8 +75,8 @@ class PhaseBuilder {
     }
     std::vector<std::string> names;
     for (const auto& [n, unused] : inputs_) names.push_back(n);
-    fail_usage("[loss] there is no input '{}'\nHINT: did you mean '{}'?", name,
-               nearest_name(name, names));
+    fail_usage("[loss] there is no input '{}'\nHINT: {}", name,
+               name_hint(name, names));
   }
 
   Var call(const std::string& name, const std::vector<Var>& arguments,

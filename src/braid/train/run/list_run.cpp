@@ -9,6 +9,7 @@
 #include "braid/train/job/job_names.h"
 #include "braid/train/job/job_signature.h"
 #include "braid/train/run/changed_job.h"
+#include "braid/train/run/read_results.h"
 
 namespace braid::train {
 
@@ -34,6 +35,17 @@ ListRun::ListRun(const runtime::Machine& machine, std::filesystem::path out,
                                .steps = jobs_.back()->num_steps(),
                                .epochs = jobs_.back()->num_epochs()});
   }
+  results_ = keep_results();
+}
+
+// Jobs of arrays that come later stand as they did.
+std::unique_ptr<ResultsKeeper> ListRun::keep_results() {
+  Results before = read_results(out_);
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    before.runs[i].steps = jobs_[i]->num_steps();
+  }
+  return std::make_unique<ResultsKeeper>(out_, std::move(before),
+                                         options_.listener);
 }
 
 // A job that went on alone may have been given other values in its own
@@ -85,12 +97,24 @@ void ListRun::change_jobs() {
 Ending ListRun::run() {
   for (size_t i = 0; i < folder_.arrays.size(); ++i) {
     Ending ending = run_array(i);
-    if (ending == Ending::kInterrupted) return ending;
+    if (ending == Ending::kInterrupted) {
+      results_->stop(report_);
+      return ending;
+    }
   }
   return Ending::kDone;
 }
 
 Ending ListRun::run_array(size_t number) {
+  try {
+    return run_members(number);
+  } catch (const std::exception& error) {
+    results_->fail(folder_.arrays[number], report_, error.what());
+    throw;
+  }
+}
+
+Ending ListRun::run_members(size_t number) {
   const std::vector<size_t>& numbers = folder_.arrays[number];
   std::vector<RunMember> members;
   for (size_t i : numbers) {
@@ -104,13 +128,15 @@ Ending ListRun::run_array(size_t number) {
   auto preparing = options_.preparing ? options_.preparing() : nullptr;
   Run run(members, {.out = array_path(out_, number),
                     .stop = options_.stop,
-                    .listener = options_.listener,
+                    .listener = results_.get(),
                     .report = &report_,
                     .profile = folder_.profile,
                     .logs_passes = options_.logs_passes});
   preparing.reset();
+  results_->begin(numbers, report_);
   Ending ending = run.is_finished() ? Ending::kDone : run.run();
   note(run, numbers);
+  results_->finish(report_);
   return ending;
 }
 

@@ -7,6 +7,7 @@
 #include "braid/plan/profile.h"
 #include "braid/train/job/job_folder.h"
 #include "braid/train/run/dataset_cache.h"
+#include "braid/train/run/results_keeper.h"
 #include "braid/train/run/run.h"
 
 namespace braid::train {
@@ -32,7 +33,8 @@ class ListRun {
   ListRun(const runtime::Machine& machine, std::filesystem::path out,
           ListRunOptions options);
 
-  // Trains to the end. A job that fails does not keep others from ending.
+  // Trains to the end. A job that fails does not keep others from ending. The
+  // folder's results.json and results.csv tell how all of them stand.
   Ending run();
 
   // How all jobs stand.
@@ -43,8 +45,10 @@ class ListRun {
 
  private:
   void read_own_configs();
+  std::unique_ptr<ResultsKeeper> keep_results();
   void change_jobs();
   Ending run_array(size_t number);
+  Ending run_members(size_t number);
   void note(const Run& run, const std::vector<size_t>& numbers);
 
   std::filesystem::path out_;
@@ -57,6 +61,7 @@ class ListRun {
   std::vector<io::Hparams> hparams_;  // by job
   ArrayReport report_;
   std::vector<std::string> failures_;
+  std::unique_ptr<ResultsKeeper> results_;
 };
 
 }  // namespace braid::train

@@ -64,6 +64,9 @@ struct MemberReport {
   // Where that is of averaged weights: of the weights themselves.
   io::Scalars raw_evaluation = {};
   BestReport best = {};
+  int64_t last_eval = 0;     // step of the last evaluation
+  double time_s = 0;         // of its training so far
+  std::string failure = {};  // why it failed
 };
 
 // After each step of an array: how all jobs of a list stand. The loop keeps

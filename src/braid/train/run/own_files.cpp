@@ -25,9 +25,10 @@ bool holds_files_of_runs(const fs::path& folder) {
 }
 
 bool is_own_name(const std::string& name) {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "config.yaml",   "data.json",   "jobs.json",    "log.txt",
-      "metrics.jsonl", "classes.csv", "confusion.csv"};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "config.yaml",   "data.json",     "jobs.json",
+      "log.txt",       "metrics.jsonl", "classes.csv",
+      "confusion.csv", "results.csv",   "results.json"};
   return name.starts_with("events.out.tfevents.") ||
          std::ranges::find(kNames, name) != kNames.end();
 }

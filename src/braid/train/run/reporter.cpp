@@ -1,5 +1,6 @@
 #include "braid/train/run/reporter.h"
 
+#include <algorithm>
 #include <map>
 
 #include "braid/base/error.h"
@@ -60,6 +61,7 @@ class ListReporter : public Reporter {
       row.epoch = member->epoch();
       row.loss = member->shown_loss(0);
       row.lr = run_.array->rate(0, member->member);
+      row.time_s = member->elapsed();
       ++report_.model_steps;
       report_.samples += member->rows;
     }
@@ -76,7 +78,10 @@ class ListReporter : public Reporter {
     row.epochs = member.job().num_epochs();
     row.evaluation = member.evaluation();
     row.raw_evaluation = member.record().raw_evaluation;
+    row.last_eval = member.record().last_eval;
     row.best = member.best();
+    row.time_s = std::max(row.time_s, member.record().time_s);
+    row.failure = member.failure;
     if (run_.array) report_.memory_bytes = run_.array->used_bytes();
     report_.limit_bytes = member.job().config().memory_limit.value_or(0);
   }
