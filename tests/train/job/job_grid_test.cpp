@@ -90,7 +90,8 @@ TEST(JobGrid, ProblemsNameTheirLines) {
   EXPECT_THAT(problems("grid: {seed: 3}\n"),
               HasSubstr("line 4: grid.seed is a list of values, got '3'"));
   EXPECT_THAT(problems("grid: {seed: []}\n"), HasSubstr("got none"));
-  EXPECT_THAT(problems("grid: [1, 2]\n"), HasSubstr("grid is a map of keys with lists"));
+  EXPECT_THAT(problems("grid: [1, 2]\n"),
+              HasSubstr("grid is a map of keys with lists"));
   EXPECT_THAT(problems("zip: {seed: [1, 2], epochs: [1]}\n"),
               HasSubstr("zip.epochs has 1 values, zip.seed has 2"));
   EXPECT_THAT(problems("grid: {seed: [1]}\nzip: {seed: [1]}\n"),

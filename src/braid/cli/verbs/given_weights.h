@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "braid/train/job/init_file.h"
 #include "braid/train/job/job_config.h"
 #include "braid/train/job/job_hooks.h"
-#include "braid/train/job/init_file.h"
 #include "braid/train/run/run_weights.h"
 
 namespace braid::cli {
