@@ -72,7 +72,7 @@ def job(folder, name, data, hidden, steps, every):
     content = {
         "model": f"mlp(features={WIDTH},hidden={hidden},classes={CLASSES})",
         "data": data, "steps": steps, "batch_size": BATCH, "seed": 1,
-        "optimizer": {"kind": "sgd", "lr": 0.01}, "log": {"every": every},
+        "optimizer": {"kind": "sgd", "lr": 0.01}, "log_every": every,
     }  # fmt: skip
     path = folder / f"{name}.yaml"
     path.write_text(json.dumps(content))

@@ -188,6 +188,10 @@ Option any_option(std::string meaning) {
   return {kAnyName, Kind::kText, "", std::move(meaning)};
 }
 
+bool takes_any_option(const std::vector<Option>& table) {
+  return std::ranges::find(table, kAnyName, &Option::name) != table.end();
+}
+
 Options::Options(std::string who, std::vector<Option> table, const Texts& texts,
                  std::filesystem::path base)
     : who_(std::move(who)), table_(std::move(table)), base_(std::move(base)) {

@@ -46,6 +46,7 @@ Option choice_option(std::string name, std::vector<std::string> choices,
                      std::string meaning);
 // A row for options of any other name, which are texts().
 Option any_option(std::string meaning);
+bool takes_any_option(const std::vector<Option>& table);
 
 using Texts = std::map<std::string, std::string>;
 

@@ -58,8 +58,10 @@ std::string key_text(const DataConfig& config, const data::Texts& changes,
   return key;
 }
 
-// A key of `data` that is misspelt looks like an option of the source.
+// A key of `data` that is misspelt looks like an option of the source. Of those
+// that take any, who gets it knows what it means.
 void check_keys(const DataConfig& config) {
+  if (data::takes_any_option(data::find_source(config.source).options)) return;
   const std::vector<std::string> keys = {
       "shuffle",   "shuffle_block", "shuffle_window", "order_seed",
       "allow_nan", "on_change",     "split",          "augment"};
