@@ -6,6 +6,7 @@
 //   request  numbers of 8 bytes, little-endian: how many samples, seed and
 //            epoch of the draw, then the number of each sample
 //   answer   a frame with the rows of these samples, in this order
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <list>

@@ -41,7 +41,7 @@ class ErrorText {
 // survive being unloaded.
 class Library {
  public:
-  Library(std::string who, fs::path path)
+  Library(std::string who, const fs::path& path)
       : who_(std::move(who)), path_(fs::absolute(path)) {
     if (!fs::exists(path_)) {
       io::fail_file(who_, "cannot load", path_, ENOENT);

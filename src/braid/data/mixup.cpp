@@ -111,7 +111,8 @@ class Mixed : public Wrapper {
 
 }  // namespace
 
-DatasetPtr mixup(DatasetPtr images, double alpha, const std::string& who) {
+DatasetPtr mixup(const DatasetPtr& images, double alpha,
+                 const std::string& who) {
   size_t image = images->find_field("x").value();
   std::optional<size_t> label = images->find_field("y");
   const Field* field = label ? &images->fields()[*label] : nullptr;

@@ -10,6 +10,7 @@ namespace braid::data {
 // Beta(alpha, alpha), for each sample anew in every epoch. Labels y, i64 with
 // known classes, become their probabilities, f32 [classes]: a field that
 // is_mixed. Errors begin with `who`.
-DatasetPtr mixup(DatasetPtr images, double alpha, const std::string& who);
+DatasetPtr mixup(const DatasetPtr& images, double alpha,
+                 const std::string& who);
 
 }  // namespace braid::data

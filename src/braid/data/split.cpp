@@ -102,7 +102,7 @@ Parts split_samples(const Split& split, int64_t size, int64_t reach,
           .eval = {.first = size - eval, .count = eval}};
 }
 
-DatasetPtr part_of(DatasetPtr whole, Part part) {
+DatasetPtr part_of(const DatasetPtr& whole, Part part) {
   return std::make_shared<Chosen>(whole, std::move(part));
 }
 

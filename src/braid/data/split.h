@@ -48,6 +48,6 @@ Parts split_samples(const Split& split, int64_t size, int64_t reach,
                     const std::string& name);
 
 // The samples of the part.
-DatasetPtr part_of(DatasetPtr whole, Part part);
+DatasetPtr part_of(const DatasetPtr& whole, Part part);
 
 }  // namespace braid::data
