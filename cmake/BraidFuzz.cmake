@@ -7,7 +7,7 @@ endif()
 
 # The parts of the command line that read files and need no torch.
 if(NOT TARGET braid_cli)
-  set(names members_file plan_file settings yaml_file)
+  set(names members_file settings yaml_file)
   list(TRANSFORM names REPLACE "(.+)" "${braid_src}/cli/\\1.cpp")
   add_library(braid_cli_files STATIC ${names})
   target_link_libraries(braid_cli_files PUBLIC ${braid_top} PRIVATE braid_warnings)

@@ -195,7 +195,7 @@ def test_a_changed_config_does_not_take_the_checkpoints_of_the_old_one(run):
     text = config.read_text()
     for old, new, words in (
         ("hidden=8", "hidden=9", ["[resume]", "another job", "hidden=9", "HINT"]),
-        ("epochs: 2", "epochs: 1", ["[resume]", "another job", "14 steps", "HINT"]),
+        ("epochs: 2", "epochs: 1", ["[resume]", "has done 14 steps", "HINT"]),
         ("batch_size: 8", "batch_size: 25", ["[resume]", "another job"]),
         ("batch_size: 8", "batch_size: 7", ["[resume]", "batch_size is 7, was 8", "HINT"]),
     ):

@@ -73,17 +73,24 @@ std::string near_name(std::string_view wanted,
 
 std::string name_hint(std::string_view wanted,
                       const std::vector<std::string>& names) {
-  constexpr size_t kMostNames = 40;
+  constexpr size_t kMostNames = 40, kLine = 90;
   std::string near = near_name(wanted, names);
   if (!near.empty()) return fmt::format("did you mean '{}'?", near);
   if (names.empty()) return "there is none";
-  size_t shown = std::min(names.size(), kMostNames);
-  std::string text = fmt::format(
-      "there {} {}", names.size() == 1 ? "is" : "are",
-      fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(shown),
-                ", "));
-  if (shown < names.size()) {
-    text += fmt::format(" and {} more", names.size() - shown);
+  std::vector<std::string> known;
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end()) known.push_back(name);
+  }
+  size_t shown = std::min(known.size(), kMostNames);
+  std::string text = known.size() == 1 ? "there is" : "there are";
+  size_t line = 0;  // where it begins
+  for (size_t i = 0; i < shown; ++i) {
+    bool is_full = text.size() + known[i].size() - line > kLine;
+    if (is_full) line = text.size();
+    text += (is_full ? "\n  " : " ") + known[i] + (i + 1 < shown ? "," : "");
+  }
+  if (shown < known.size()) {
+    text += fmt::format(" and {} more", known.size() - shown);
   }
   return text;
 }

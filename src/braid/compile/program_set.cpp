@@ -106,8 +106,10 @@ void merge_slots(ProgramSet& set) {
 }
 
 constexpr std::string_view kPlanHint =
-    "recompute, offload or spill more segments, or give no plan and the first "
-    "that fits is taken; a smaller batch, accumulate and bf16 help too";
+    "recompute, offload or spill more segments, or give no plan: the first "
+    "that "
+    "fits is taken;\n  a smaller batch_size, accumulate: 2 and precision: bf16 "
+    "help too";
 
 // Of the program with the largest arena; the others only add slots.
 std::string limit_report(const ProgramSet& set, int64_t limit_bytes,

@@ -199,8 +199,8 @@ void measure_units(Program& program);
 
 // What makes a step smaller that no plan makes small enough.
 inline constexpr std::string_view kMemoryHint =
-    "raise the limit, or take a smaller batch, cut it (accumulate: 2), compute "
-    "in bf16 (precision: bf16), or train fewer jobs at once";
+    "raise the limit, or take a smaller batch_size, accumulate: 2, "
+    "precision: bf16,\n  or fewer jobs at once";
 
 // The report for a limit that cannot be kept: planned, by layer, missing.
 // `other_bytes` are those of slots that only other programs of the set have.

@@ -73,7 +73,7 @@ int run_export(const ExportOptions& o) {
 Action add_export(CLI::App& app) {
   auto o = std::make_shared<ExportOptions>();
   AddOption add(app);
-  add("DIR", o->run, " ", "The folder of a run, or with --best of several jobs")
+  add("DIR", o->run, " ", "Folder of a run, or with --best of several jobs")
       ->required();
   add("--to", o->to, "FILE", "The file to write (model.safetensors)");
   add("--step", o->weights.step, "N", "Of which checkpoint (the newest)");

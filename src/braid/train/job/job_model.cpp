@@ -157,11 +157,11 @@ void check_norms(const NormsConfig& norms,
 [[noreturn]] void fail_unknown_argument(const std::string& field,
                                         const std::string& argument,
                                         const std::vector<std::string>& known) {
+  std::string near = near_name(argument, known);
   fail_usage(
-      "[inputs] there is no argument '{}' for the field '{}'; there {} {}\n"
-      "HINT: {}",
+      "[inputs] there is no argument '{}' for the field '{}'; there {} {}{}",
       argument, field, known.size() == 1 ? "is" : "are", fmt::join(known, ", "),
-      name_hint(argument, known));
+      near.empty() ? "" : fmt::format("\nHINT: did you mean '{}'?", near));
 }
 
 }  // namespace
