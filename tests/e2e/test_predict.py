@@ -1,6 +1,7 @@
 """`braid predict`: PyTorch's predictions of the same weights, in every format."""
 
 import csv
+import json
 import os
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 import torch
 from braid_run import braid_bin, run_braid, save
 from exporting import export
-from job_run import train
+from job_run import JobRun, train
 from plain_training import other_loss
 from safetensors.torch import load_file
 from torch import nn
@@ -265,3 +266,39 @@ def test_memory_does_not_grow_with_the_data(tmp_path):
 
     small, large = peak(100), peak(5000)
     assert large - small < 20e6, f"{small} and {large} bytes"
+
+
+def test_of_a_split_what_is_held_back_is_predicted_and_other_data_are_read_alike(tmp_path):
+    """57 rows with words and missing cells; the network's own arithmetic in torch."""
+    towns, lines = ["Ulm", "Köln", "Bonn"], ["age,town,label"]
+    lines += [f"{'' if i % 7 == 3 else i % 50},{towns[i * i % 3]},{'ny'[i % 2]}" for i in range(57)]
+    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "new.csv").write_text("\n".join(lines[:6]) + "\n")
+    data = {"source": "csv", "file": "table.csv", "label": "label", "missing": "mean",
+            "standardise": True, "categories": "one_hot",
+            "split": {"eval": 0.2, "seed": 1}}  # fmt: skip
+    job = {"model": "mlp(hidden=8)", "data": data, "epochs": 2, "batch_size": 8}
+    (tmp_path / "job.yaml").write_text(json.dumps(job))
+    run_braid("train", "job.yaml", "--out", "run", "-q", cwd=tmp_path)
+    run_braid("predict", "run", "--to", "held.csv", cwd=tmp_path)
+    assert len((tmp_path / "held.csv").read_text().splitlines()) == 1 + 11
+    run_braid("predict", "run", "--data", "file=new.csv", "--to", "new.npy", cwd=tmp_path)
+    known = json.loads((tmp_path / "run" / "data.json").read_text())["fields"]
+    table = next(f["table"] for f in known if f["name"] == "x")
+    rows = []
+    for line in lines[1:6]:
+        cells = dict(zip(("age", "town"), line.split(",")[:2], strict=True))
+        row = []
+        for column in table["columns"]:
+            cell = cells[column["name"]]
+            if column["is_category"]:
+                row += [float(cell == name) for name in column["categories"]]
+            else:
+                value = float(cell) if cell else column["fill"]
+                row.append((value - column["mean"]) / column["deviation"])
+        rows.append(row)
+    state, x = JobRun(tmp_path / "run").state(), torch.tensor(rows)
+    for name in ("layers.0", "layers.1"):
+        x = torch.relu(x @ state[f"{name}.weight"].T + state[f"{name}.bias"])
+    want = x @ state["head.weight"].T + state["head.bias"]
+    assert np.abs(np.load(tmp_path / "new.npy") - want.numpy()).max() < 1e-5

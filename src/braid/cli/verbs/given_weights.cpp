@@ -45,7 +45,9 @@ void set_data(GivenWeights& given, const GivenOptions& o,
   train::resolve_data_paths(config);
   auto own = given.evaluated = train::evaluated_data(config);
   if (!o.data.empty()) {
-    config.eval.data = read_data_words(o.data, own.value_or(config.data), who);
+    train::DataConfig like = own.value_or(config.data);
+    like.split.reset();  // of other data all are looked at
+    config.eval.data = read_data_words(o.data, like, who);
     config.eval.limit.reset();
   } else if (own) {
     config.eval.data = own;

@@ -53,7 +53,8 @@ int run_predict(const PredictOptions& o) {
   train::check_prediction_name(o.to);
   train::check_not_of_run(o.to, o.given.subject());
   GivenWeights given = open_one(o);
-  if (!given.config.eval.data) {
+  const train::JobConfig& config = given.config;
+  if (!config.eval.data && !config.data.split) {
     fail_usage(
         "[{}] the job has no data but those of training\n"
         "HINT: name some, as --data source=csv file=new.csv",
@@ -65,7 +66,7 @@ int run_predict(const PredictOptions& o) {
   train::JobHooks shared{.datasets = &datasets};
   open_reference(given, o.given, shared, kWho);
   train::Prediction prediction(*machine, given.config,
-                               {.data = *given.config.eval.data,
+                               {.data = config.eval.data.value_or(config.data),
                                 .output = o.output,
                                 .limit = given.config.eval.limit.value_or(0)},
                                given.file, shared);

@@ -320,7 +320,8 @@ DatasetPtr open_unchanged(const JobConfig& job, const DataConfig& config,
                           const JobHooks& hooks,
                           const std::vector<data::Field>* known) {
   DatasetCache own;
-  Use use = config.split ? Use::kTrain : Use::kEval;
+  bool is_training = config.split && !known;  // else what is held back
+  Use use = is_training ? Use::kTrain : Use::kEval;
   return open_one(config, nullptr, use, *find_dtype(job.dtype),
                   hooks.datasets ? *hooks.datasets : own, known);
 }

@@ -38,7 +38,8 @@ JobData open_data(const JobConfig& config, const JobHooks& hooks = {});
 std::optional<DataConfig> evaluated_data(const JobConfig& config);
 
 // The data of a config by themselves, as an evaluation reads them. Blocking.
-// `known` are the fields of training where they are to be read alike.
+// `known` are the fields of training where they are to be read alike: then it
+// is what a split holds back, else what it leaves to training.
 data::DatasetPtr open_unchanged(
     const JobConfig& job, const DataConfig& config, const JobHooks& hooks = {},
     const std::vector<data::Field>* known = nullptr);

@@ -16,7 +16,7 @@ JobConfig for_evaluation(JobConfig config, const JobHooks& hooks) {
   config.eval.early_stop = {};
   config.eval.tables.clear();
   config.checkpoint.best.clear();
-  config.validate();
+  validate_beside_split(config);
   thread_count(config.threads, "job");
   if (!config.phases.empty()) {
     fail_usage(
@@ -52,6 +52,12 @@ std::vector<std::string> with_suitable(std::vector<std::string> metrics,
 }
 
 }  // namespace
+
+void validate_beside_split(const JobConfig& config) {
+  JobConfig checked = config;
+  if (checked.eval.data) checked.data.split.reset();
+  checked.validate();
+}
 
 std::vector<std::string> suitable_metrics(const Graph& eval) {
   // What is said of classes needs targets that are classes: a binary cross

@@ -34,6 +34,10 @@ class Evaluation {
   std::unique_ptr<JobModel> model_;
 };
 
+// Throws as JobConfig::validate() does, but lets evaluation data stand beside a
+// split: other data than the job's own may be looked at.
+void validate_beside_split(const JobConfig& config);
+
 // Every kind of metric that can be counted of this eval form.
 std::vector<std::string> suitable_metrics(const Graph& eval);
 

@@ -1,6 +1,7 @@
 #include "braid/train/run/prediction.h"
 
 #include "braid/base/error.h"
+#include "braid/train/run/evaluation.h"
 #include "braid/train/run/threads.h"
 
 namespace braid::train {
@@ -12,7 +13,7 @@ JobConfig for_prediction(JobConfig config) {
   config.eval.metrics.clear();
   config.eval.tables.clear();
   config.checkpoint.best.clear();
-  config.validate();
+  validate_beside_split(config);
   thread_count(config.threads, "job");
   if (!config.phases.empty()) {
     fail_usage(
