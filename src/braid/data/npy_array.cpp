@@ -77,16 +77,9 @@ Column read_npy_array(const std::string& who, const std::string& field,
                       NpyMemory& memory) {
   FileCursor cursor(bytes, who, file);
   NpyHeader header = read_npy_header(cursor);
-  std::optional<size_t> needed = tensor_bytes(header.element, header.shape);
-  if (!needed || *needed != cursor.left()) {
-    cursor.fail(cursor.offset(),
-                fmt::format("{} {}", element_text(header.element),
-                            shape_text(header.shape)),
-                fmt::format("{} bytes", cursor.left()),
-                "the file is cut short, or holds more than one array");
-  }
+  size_t needed = npy_bytes(cursor, header);
   size_t offset = cursor.offset();
-  io::Bytes data = cursor.take(*needed, "");
+  io::Bytes data = cursor.take(needed, "");
   if (is_scattered(header)) {
     try {
       memory.arrays.push_back(rows_of_columns(

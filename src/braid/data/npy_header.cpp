@@ -164,4 +164,14 @@ NpyHeader read_npy_header(FileCursor& cursor) {
   return HeaderText(text, cursor).read();
 }
 
+size_t npy_bytes(const FileCursor& cursor, const NpyHeader& header) {
+  std::optional<size_t> needed = tensor_bytes(header.element, header.shape);
+  if (needed && *needed == cursor.left()) return *needed;
+  cursor.fail(cursor.offset(),
+              fmt::format("{} {}", element_text(header.element),
+                          shape_text(header.shape)),
+              fmt::format("{} bytes", cursor.left()),
+              "the file is cut short, or holds more than one array");
+}
+
 }  // namespace braid::data

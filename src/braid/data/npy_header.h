@@ -24,4 +24,7 @@ struct NpyHeader {
 // std::runtime_error for anything else, also for types that no sample has.
 NpyHeader read_npy_header(FileCursor& cursor);
 
+// Bytes of the array that follows, which must be all that is left.
+size_t npy_bytes(const FileCursor& cursor, const NpyHeader& header);
+
 }  // namespace braid::data

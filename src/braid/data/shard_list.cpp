@@ -96,14 +96,7 @@ Found read_array(const std::string& who, ShardFiles& files,
     cursor.fail(0, "rows one after the other", "fortran_order: True",
                 "save numpy.ascontiguousarray(array)");
   }
-  std::optional<size_t> needed = tensor_bytes(header.element, header.shape);
-  if (!needed || *needed != cursor.left()) {
-    cursor.fail(cursor.offset(),
-                fmt::format("{} {}", element_text(header.element),
-                            shape_text(header.shape)),
-                fmt::format("{} bytes", cursor.left()),
-                "the file is cut short, or holds more than one array");
-  }
+  npy_bytes(cursor, header);
   return found(who, field, header.element, header.shape,
                {number, cursor.offset()}, path);
 }

@@ -4,32 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "braid/train/job/job_list.h"
-#include "thrown.h"
+#include "job_lines.h"
 
 namespace braid::train {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-using Names = std::vector<std::string>;
-
-constexpr const char* kBase = "model: lenet\ndata: glyphs\nepochs: 1\n";
-
-JobList read(const std::string& lines, const Names& overrides = {}) {
-  return parse_job_list(kBase + lines, "/jobs/sweep.yaml", overrides);
-}
-
-Names names_of(const JobList& list) {
-  Names names;
-  for (const NamedJob& job : list.jobs) names.push_back(job.name);
-  return names;
-}
-
-std::string problems(const std::string& lines) {
-  return thrown_by([&] { read(lines); });
-}
 
 TEST(JobGrid, IsEveryValueWithEveryOther) {
   JobList list =

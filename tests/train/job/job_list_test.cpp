@@ -8,6 +8,7 @@
 #include "braid/base/error.h"
 #include "braid/train/job/job_file.h"
 #include "io/scratch.h"
+#include "job_lines.h"
 #include "thrown.h"
 
 namespace braid::train {
@@ -16,24 +17,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-using Names = std::vector<std::string>;
-
-constexpr const char* kBase = "model: lenet\ndata: glyphs\nepochs: 1\n";
-
-JobList read(const std::string& lines, const Names& overrides = {}) {
-  return parse_job_list(kBase + lines, "/jobs/sweep.yaml", overrides);
-}
-
-Names names_of(const JobList& list) {
-  Names names;
-  for (const NamedJob& job : list.jobs) names.push_back(job.name);
-  return names;
-}
-
-std::string problems(const std::string& lines, const Names& overrides = {}) {
-  return thrown_by([&] { read(lines, overrides); });
-}
 
 TEST(JobList, OneFileWithoutMembersIsOneJob) {
   JobList list = read("seed: 3\n", {"optimizer.lr=1e-2"});

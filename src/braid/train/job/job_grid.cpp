@@ -18,15 +18,6 @@ using Choice = std::vector<Node>;
 // What one of is taken for each job.
 using Axis = std::vector<Choice>;
 
-Node take(Node& root, const char* key) {
-  Node taken;
-  if (const Node* found = root.find(key)) taken = *found;
-  if (root.is_map()) {
-    std::erase_if(root.items, [&](const Node& i) { return i.key == key; });
-  }
-  return taken;
-}
-
 class Expander {
  public:
   explicit Expander(Report& report) : report_(report) {}
@@ -182,8 +173,17 @@ class Expander {
 
 }  // namespace
 
+Node take_key(Node& root, const char* key) {
+  Node taken;
+  if (const Node* found = root.find(key)) taken = *found;
+  if (root.is_map()) {
+    std::erase_if(root.items, [&](const Node& i) { return i.key == key; });
+  }
+  return taken;
+}
+
 Node expand_grids(Node& root, Node members, Report& report) {
-  Node grid = take(root, "grid"), zip = take(root, "zip");
+  Node grid = take_key(root, "grid"), zip = take_key(root, "zip");
   if (grid.is_null() && zip.is_null()) return members;
   Expander expander(report);
   expander.add_grid(grid);

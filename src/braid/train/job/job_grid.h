@@ -17,6 +17,9 @@ namespace braid::train {
 
 inline constexpr const char* kGridKeys[] = {"grid", "zip"};
 
+// The item of a map, which is gone from it; null when there is none.
+config::Node take_key(config::Node& root, const char* key);
+
 // The list of members that `members` (a list, or null) and the grids of `root`
 // make together, and the grids are gone from it; null where there is none of
 // them. The first key changes slowest. Problems go to the report; then what is

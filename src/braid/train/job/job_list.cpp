@@ -62,23 +62,13 @@ void apply_member_overrides(Node& root, const Texts& overrides,
   }
 }
 
-Node take_members(Node& root) {
-  Node members;
-  if (const Node* found = root.find(kMembers)) members = *found;
-  if (root.is_map()) {
-    std::erase_if(root.items,
-                  [](const Node& item) { return item.key == kMembers; });
-  }
-  return members;
-}
-
 JobList parse(std::string_view text, const fs::path& path, Texts overrides) {
   Report report("job", path.string());
   Node root = config::parse_yaml(text, report);
   if (root.is_null()) report.throw_if_any();  // nothing more can be said
   root.place = {};
   apply_member_overrides(root, take_member_overrides(overrides), report);
-  Node members = expand_grids(root, take_members(root), report);
+  Node members = expand_grids(root, take_key(root, kMembers), report);
   JobList list{.jobs = {}, .is_single = members.is_null()};
   if (list.is_single) {
     list.jobs.push_back(

@@ -10,23 +10,6 @@
 namespace braid::train {
 namespace {
 
-// What a training goes by is no matter here.
-JobConfig for_evaluation(JobConfig config, const JobHooks& hooks) {
-  config = with_hooks(std::move(config), hooks);
-  config.eval.early_stop = {};
-  config.eval.tables.clear();
-  config.checkpoint.best.clear();
-  validate_beside_split(config);
-  thread_count(config.threads, "job");
-  if (!config.phases.empty()) {
-    fail_usage(
-        "[eval] several networks have no evaluation\n"
-        "HINT: 'braid export --network NAME' gives the weights of one");
-  }
-  resolve_data_paths(config);
-  return config;
-}
-
 // What other metrics are counted from is left out.
 bool suits(Graph eval, const std::string& metric) {
   std::erase_if(eval.outputs(), [](const Output& output) {
@@ -53,10 +36,22 @@ std::vector<std::string> with_suitable(std::vector<std::string> metrics,
 
 }  // namespace
 
-void validate_beside_split(const JobConfig& config) {
+JobConfig for_saved_weights(JobConfig config, const JobHooks& hooks) {
+  config = with_hooks(std::move(config), hooks);
+  config.eval.early_stop = {};
+  config.eval.tables.clear();
+  config.checkpoint.best.clear();
   JobConfig checked = config;
   if (checked.eval.data) checked.data.split.reset();
   checked.validate();
+  thread_count(config.threads, "job");
+  if (!config.phases.empty()) {
+    fail_usage(
+        "[weights] several networks have no outputs to look at\n"
+        "HINT: 'braid export --network NAME' gives the weights of one");
+  }
+  resolve_data_paths(config);
+  return config;
 }
 
 std::vector<std::string> suitable_metrics(const Graph& eval) {
@@ -76,7 +71,7 @@ std::vector<std::string> suitable_metrics(const Graph& eval) {
 Evaluation::Evaluation(const runtime::Machine& machine, JobConfig config,
                        const JobHooks& shared)
     : machine_(machine),
-      config_(for_evaluation(std::move(config), shared)),
+      config_(for_saved_weights(std::move(config), shared)),
       data_(open_data(config_, shared)) {
   if (!data_.eval) {
     fail_usage(

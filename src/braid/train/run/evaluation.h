@@ -34,9 +34,9 @@ class Evaluation {
   std::unique_ptr<JobModel> model_;
 };
 
-// Throws as JobConfig::validate() does, but lets evaluation data stand beside a
-// split: other data than the job's own may be looked at.
-void validate_beside_split(const JobConfig& config);
+// The job as far as weights that were saved are looked at, checked: what a
+// training goes by is no matter, and other data may stand beside a split.
+JobConfig for_saved_weights(JobConfig config, const JobHooks& hooks);
 
 // Every kind of metric that can be counted of this eval form.
 std::vector<std::string> suitable_metrics(const Graph& eval);

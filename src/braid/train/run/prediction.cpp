@@ -2,26 +2,13 @@
 
 #include "braid/base/error.h"
 #include "braid/train/run/evaluation.h"
-#include "braid/train/run/threads.h"
 
 namespace braid::train {
 namespace {
 
 JobConfig for_prediction(JobConfig config) {
-  config = with_hooks(std::move(config), {});
-  config.eval.early_stop = {};
   config.eval.metrics.clear();
-  config.eval.tables.clear();
-  config.checkpoint.best.clear();
-  validate_beside_split(config);
-  thread_count(config.threads, "job");
-  if (!config.phases.empty()) {
-    fail_usage(
-        "[predict] several networks give no predictions\n"
-        "HINT: 'braid export --network NAME' gives the weights of one");
-  }
-  resolve_data_paths(config);
-  return config;
+  return for_saved_weights(std::move(config), {});
 }
 
 }  // namespace
