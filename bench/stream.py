@@ -154,7 +154,7 @@ def measure_speed(folder, sources, options):
     speeds = {name: [] for name in sources}
     for _ in range(options.rounds):
         for name, data in sources.items():
-            path = job(folder, "speed", data, 512, options.steps, 10)
+            path = job(folder, "speed", data, 2048, options.steps, 10)
             speeds[name].append(speed(folder, path))
     base = speeds["in memory"]
     for name, values in speeds.items():

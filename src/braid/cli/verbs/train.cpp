@@ -171,7 +171,7 @@ Action add_resume(CLI::App& app) {
   AddOption add(app);
   add("DIR", o->out, " ", "The folder of a run, or of several jobs")
       ->required();
-  add("KEY=VALUE", o->words, " ", "Values to go on with: epochs=10");
+  add("VALUES", o->words, " ", "KEY=VALUE to go on with: epochs=10");
   declare_output(app, *o);
   return [o] { return run_resume(*o); };
 }
