@@ -67,11 +67,13 @@ export -f run_one
 export results limit_seconds
 
 # The parity tests, by far the longest, as a part for each core; of sanitized ones
-# a single part of many.
+# a single part of many, and of sanitized models a quarter.
 in_parts() {
   local parts=$(nproc) k
   while read -r name; do
-    if [[ $name != parity_tests ]]; then
+    if [[ $1$name == asan-models_tests && $long == 0 ]]; then
+      echo "$name@$((${BRAID_TEST_SEED:-0} % 4))/4"
+    elif [[ $name != parity_tests ]]; then
       echo "$name"
     elif [[ $1 == sanitized- ]]; then
       echo "$name@$((${BRAID_TEST_SEED:-0} % parity_parts))/$parity_parts"

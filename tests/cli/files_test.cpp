@@ -19,7 +19,7 @@ using plan::Update;
 // A plan for these segments.
 plan::Plan read_plan(const std::filesystem::path& path,
                      const std::vector<std::string>& segments) {
-  return plan::resolve(train::read_plan_file(path), segments);
+  return plan::resolve(train::read_plan_file(path), segments).filled();
 }
 
 class Files : public testing::Test {

@@ -25,9 +25,13 @@ TEST(RunWords, FieldsHaveTypesAndClasses) {
 TEST(RunWords, DecisionsOfAPlanAreCounted) {
   plan::Plan plan = plan::keep_all(3);
   plan.segments[1].activations = plan::Activations::kRecompute;
-  EXPECT_EQ(plan_words(plan),
-            "plan   3 segments: 2 keep,resident,device, "
-            "1 recompute,resident,device · prefetch 1");
+  compile::ProgramSet set{.plan = plan};
+  EXPECT_EQ(plan_words(set),
+            "plan   3 segments: 2 keep, 1 recompute · prefetch 1");
+  set.choice = {.trial = {.seconds = 0.53}, .unlimited_s = 0.5};
+  EXPECT_EQ(plan_words(set),
+            "plan   3 segments: 2 keep, 1 recompute · prefetch 1 · about 6.0 % "
+            "more time than without a limit");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ Pass forward_pass(std::string name,
             for (passes::StepGraph& part : draft.parts) {
               part.graph = run(draft, std::move(part.graph));
               if (marks_segments) {
-                draft.segments = passes::mark_segments(part.graph);
+                draft.segments = passes::mark_segments(part.graph, draft.rules);
               }
             }
           }};
@@ -79,7 +79,7 @@ void join_members(Draft& draft) {
   }
   Graph joined = passes::array_of(draft.ops, members,
                                   array_options(draft.spec, draft.target));
-  draft.segments = passes::mark_segments(joined);
+  draft.segments = passes::mark_segments(joined, draft.rules);
   draft.parts.clear();
   draft.parts.push_back({std::move(joined)});
 }
@@ -130,8 +130,9 @@ std::string text_of(const Draft& draft) {
   return text;
 }
 
-Draft draft_of(const OpTable& ops, const StepSpec& spec, const Target& target) {
-  Draft draft{ops, spec, target};
+Draft draft_of(const OpTable& ops, const StepSpec& spec, const Target& target,
+               const passes::SegmentRules& rules) {
+  Draft draft{.ops = ops, .spec = spec, .target = target, .rules = rules};
   if (spec.members.empty()) {
     draft.parts.push_back({spec.forward});
     return draft;
@@ -206,9 +207,10 @@ const std::vector<std::string>& pass_names() {
 }
 
 BuiltStep build_step(const OpTable& ops, const StepSpec& spec,
-                     const Target& target, const PassObserver& observer) {
+                     const Target& target, const PassObserver& observer,
+                     const passes::SegmentRules& rules) {
   using Clock = std::chrono::steady_clock;
-  Draft draft = draft_of(ops, spec, target);
+  Draft draft = draft_of(ops, spec, target, rules);
   for (const Pass& pass : pipeline(spec, target)) {
     Clock::time_point begin = Clock::now();
     pass.run(draft);

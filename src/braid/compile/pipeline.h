@@ -9,6 +9,7 @@
 #include "braid/compile/step_spec.h"
 #include "braid/compile/target.h"
 #include "braid/passes/array/array.h"
+#include "braid/passes/rewrite/segments.h"
 #include "braid/passes/step/step_graph.h"
 
 namespace braid::compile {
@@ -20,6 +21,7 @@ struct Draft {
   const Target& target;
   // One graph; of members that differ one each, until `array` joins them.
   std::vector<passes::StepGraph> parts = {};
+  const passes::SegmentRules& rules;
   std::vector<std::string> segments = {};  // names, once they are known
 
   passes::StepGraph& step() { return parts.front(); }
@@ -52,9 +54,10 @@ struct BuiltStep {
   std::vector<std::string> segments;  // names of what a plan decides about
 };
 
-// One program before planning.
+// One program before planning, with segments by these rules.
 BuiltStep build_step(const OpTable& ops, const StepSpec& spec,
-                     const Target& target, const PassObserver& observer = {});
+                     const Target& target, const PassObserver& observer = {},
+                     const passes::SegmentRules& rules = {});
 
 // Names of the segments that a plan for this model decides about.
 std::vector<std::string> segment_names(const Graph& forward);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "braid/compile/choose_plan.h"
 #include "braid/compile/pipeline.h"
 #include "braid/plan/named_plan.h"
 
@@ -14,20 +15,31 @@ namespace braid::compile {
 // Which plan the programs follow.
 struct PlanRequest {
   plan::Plan plan = {};  // of the first program; empty: none is given
-  std::optional<plan::NamedPlan> named = {};  // the same by names
-  // Without a plan: try plans that take less and less device memory until one
-  // fits the target's limit. Else everything is kept on the device.
+  // The same by names; it may leave decisions open.
+  std::optional<plan::NamedPlan> named = {};
+  // What is open is chosen so that the target's limits are kept at the least
+  // time. Else it is kept on the device.
   bool fit_to_limit = true;
 };
 
 struct ProgramSet {
   std::vector<plan::Program> programs;            // one for each spec, in order
-  plan::Plan plan;                                // of the first
+  plan::Plan plan;                                // of the first,
+  std::vector<std::string> segments;              // and its names
+  std::optional<PlanChoice> choice = {};          // how it was found
   std::vector<Slot> slots;                        // of all programs, by name
   std::vector<plan::SlotStorage> places;          // where they lie
   int64_t arena_bytes = 0, host_arena_bytes = 0;  // of the largest
   int64_t peak_bytes = 0;  // what the device's account will hold, exactly
+  int64_t host_bytes = 0;  // and that of the host
 };
+
+// Programs with the slots that they have together.
+ProgramSet joined_programs(std::vector<plan::Program> programs);
+
+// A slot that programs keep in different places though one of them writes it;
+// none in a set that can run.
+std::optional<std::string> misplaced_slot(const ProgramSet& set);
 
 // Compiles them all. A given plan is the first spec's; the others follow it
 // where their segments agree. Throws std::runtime_error with what is missing

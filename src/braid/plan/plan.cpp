@@ -1,5 +1,7 @@
 #include "braid/plan/plan.h"
 
+#include <fmt/ranges.h>
+
 #include "braid/base/error.h"
 #include "braid/base/text.h"
 
@@ -41,6 +43,16 @@ Plan keep_all(size_t num_segments) { return uniform(num_segments, {}); }
 
 Plan uniform(size_t num_segments, Decision decision, int depth) {
   return {depth, std::vector<Decision>(num_segments, decision)};
+}
+
+std::string short_text(const Decision& d) {
+  const Decision usual;
+  std::vector<std::string_view> words;
+  if (d.activations != usual.activations) words.push_back(word(d.activations));
+  if (d.parameters != usual.parameters) words.push_back(word(d.parameters));
+  if (d.update != usual.update) words.push_back(word(d.update));
+  if (words.empty()) words.push_back(word(usual.activations));
+  return fmt::format("{}", fmt::join(words, ","));
 }
 
 std::string decision_text(const Decision& d) {

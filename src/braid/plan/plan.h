@@ -41,6 +41,9 @@ Plan keep_all(size_t num_segments);
 // The same decision for every segment.
 Plan uniform(size_t num_segments, Decision decision, int depth = 1);
 
+// What differs from keeping everything: "recompute,host", or "keep".
+std::string short_text(const Decision& decision);
+
 // "keep,resident,device" and back; throws on unknown words.
 std::string decision_text(const Decision& decision);
 Decision parse_decision(const std::string& text);

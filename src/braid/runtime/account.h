@@ -20,6 +20,8 @@ class Account {
   void charge(int64_t bytes, const std::string& what);
   void release(int64_t bytes);
 
+  // For one that nothing was charged to yet.
+  void set_limit(int64_t limit_bytes) { limit_ = limit_bytes; }
   int64_t limit_bytes() const { return limit_; }
   int64_t used_bytes() const;
   int64_t room_bytes() const;  // what a charge may still take

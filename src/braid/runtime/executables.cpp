@@ -20,6 +20,7 @@ compile::Target target_of(const OpTable& ops, Backend& backend, int threads) {
   return {.device = backend.info(),
           .threads = threads,
           .limit_bytes = backend.account().room_bytes(),
+          .host_limit_bytes = backend.host_account().room_bytes(),
           .workspace = measured_workspace(ops, backend, threads)};
 }
 

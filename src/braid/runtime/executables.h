@@ -37,6 +37,7 @@ class Executables {
   }
   Executor& executor(size_t index) { return *executors_[index]; }
   State& state() { return *state_; }
+  const compile::ProgramSet& set() const { return set_; }
   const plan::Plan& plan() const { return set_.plan; }
   int64_t peak_bytes() const { return set_.peak_bytes; }
 

@@ -14,6 +14,7 @@ namespace braid::runtime {
 struct Budget {
   int64_t bytes = kNoLimit;
   int cores = 0;  // of a CPU device; 0: all that the machine has
+  int64_t host_bytes = kNoLimit;  // that plans may move things to
 };
 
 // Thread-safe.

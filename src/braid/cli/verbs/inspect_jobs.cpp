@@ -23,7 +23,7 @@ void print_run(train::Run& run, const std::vector<std::string>& names) {
   const train::Job& job = run.members()[0]->job();
   print("array  {} job{}, {} on {}\n", jobs, jobs == 1 ? "" : "s",
         bytes_text(programs.peak_bytes()), device_text(job.device()));
-  print("{}\n", train::plan_words(programs.plan()));
+  print("{}\n", train::plan_words(programs.set()));
   print("  {:<32} {:>7} {:>7} {:>7} {:>14}\n", "", "nodes", "units", "instr.",
         "values");
   for (size_t i = 0; i < programs.size(); ++i) {

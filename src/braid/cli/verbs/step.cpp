@@ -60,21 +60,11 @@ void declare(CLI::App& app, StepOptions& o) {
                   schedules_in_words(), initialisers_in_words()));
 }
 
-// "4 segments: 3 keep, 1 recompute", without the usual words.
-std::string plan_text(const plan::Plan& plan) {
-  std::string text = train::segments_text(plan);
-  for (std::string_view usual : {",resident", ",device"}) {
-    for (size_t at; (at = text.find(usual)) != text.npos;) {
-      text.erase(at, usual.size());
-    }
-  }
-  return text;
-}
-
 void print_start(const StepJob& job, train::Run& run) {
   const train::Job& first = job.first();
   const auto& limit = first.config().memory_limit;
-  print("plan  {} · {}{} on {}\n", plan_text(run.programs().plan()),
+  std::string plan = train::plan_words(run.programs().set());
+  print("{} · {}{} on {}\n", plan,
         bytes_text(run.programs().program(0).peak_bytes()),
         limit ? fmt::format(" of {}", bytes_text(*limit)) : "",
         device_text(first.device()));
@@ -118,7 +108,7 @@ std::unique_ptr<train::Run> make_run(const StepJob& job,
   train::RunOptions options{.stop = stop_requested,
                             .recorder = std::move(recorder),
                             .together = true,
-                            .plan = {{.plan = job.plan}},
+                            .plan = job.plan,
                             .lag = 0};
   if (!job.is_array) {
     return std::make_unique<train::Run>(job.first(), std::move(options));

@@ -250,8 +250,7 @@ class JobMaker {
     job.is_array = !o_.members.empty();
     const Graph& forward = model_->graph;
     if (!o_.plan.empty()) {
-      job.plan = plan::resolve(train::read_plan_file(o_.plan),
-                               compile::segment_names(forward));
+      job.plan.named = train::read_plan_file(o_.plan);
     }
     auto graph = std::make_shared<const Graph>(forward);
     std::vector<data::DatasetPtr> data;

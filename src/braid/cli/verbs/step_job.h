@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "braid/cli/verbs/step_options.h"
-#include "braid/plan/plan.h"
+#include "braid/compile/program_set.h"
 #include "braid/runtime/machine.h"
 #include "braid/train/job/job.h"
 
@@ -17,7 +17,7 @@ namespace braid::cli {
 struct StepJob {
   std::vector<std::unique_ptr<train::Job>> members;  // one for one model
   bool is_array = false;
-  plan::Plan plan;  // empty: one that fits the limit
+  compile::PlanRequest plan;  // what it leaves open fits the limit
   // Whether a member leaves out steps that are not finite.
   std::vector<bool> skips;
   // What the results depend on. Steps, checkpoints, limit and plan are left

@@ -43,7 +43,7 @@ void print_job(const train::Job& job, const runtime::Executables& programs) {
                             : "");
   print("memory {}{} on {}\n", bytes_text(programs.peak_bytes()),
         limit_text(job.config()), device_text(job.device()));
-  print("{}\n", train::plan_words(programs.plan()));
+  print("{}\n", train::plan_words(programs.set()));
 }
 
 void print_check(std::string_view title, const train::DataCheck& check) {

@@ -23,6 +23,13 @@ class ThisMachine : public Machine {
 
   std::unique_ptr<Backend> open(DeviceId device,
                                 const Budget& budget) const override {
+    std::unique_ptr<Backend> backend = make(device, budget);
+    backend->host_account().set_limit(budget.host_bytes);
+    return backend;
+  }
+
+ private:
+  std::unique_ptr<Backend> make(DeviceId device, const Budget& budget) const {
     if (device.kind == DeviceKind::kCuda) {
       return make_cuda_backend(kernels_, {device.index, budget.bytes});
     }
@@ -33,7 +40,6 @@ class ThisMachine : public Machine {
     return std::make_unique<CpuBackend>(kernels_, options);
   }
 
- private:
   OpTable ops_ = standard_ops();
   std::unique_ptr<ForeignOps> foreign_ = torch_foreign_ops();
   KernelTable kernels_ = cpu_kernels();

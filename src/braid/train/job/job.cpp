@@ -219,7 +219,9 @@ int Job::threads() const { return thread_count(config_.threads, "job"); }
 DeviceId Job::device() const { return parse_device(config_.device); }
 
 runtime::Budget Job::budget() const {
-  return {.bytes = config_.memory_limit.value_or(kNoLimit), .cores = threads()};
+  return {.bytes = config_.memory_limit.value_or(kNoLimit),
+          .cores = threads(),
+          .host_bytes = config_.host_limit.value_or(kNoLimit)};
 }
 
 std::unique_ptr<runtime::Backend> Job::open_device() const {

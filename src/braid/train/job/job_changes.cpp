@@ -37,8 +37,8 @@ constexpr std::array<std::string_view, 15> kOwnKeys = {
     "eval.data.allow_nan"};
 
 // All members of an array have the same.
-constexpr std::array<std::string_view, 4> kCommonKeys = {
-    "threads", "device", "memory_limit", "eval.batch_size"};
+constexpr std::array<std::string_view, 5> kCommonKeys = {
+    "threads", "device", "memory_limit", "host_limit", "eval.batch_size"};
 
 // Lists of values count as one, other lists item by item.
 void add_values(const config::Node& node, const std::string& key,

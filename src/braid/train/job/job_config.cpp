@@ -3,6 +3,7 @@
 #include "braid/config/reader.h"
 #include "braid/config/writer.h"
 #include "braid/plan/named_plan.h"
+#include "braid/plan/solve/solve.h"
 
 namespace braid::train {
 namespace {
@@ -152,13 +153,28 @@ void describe(Section& s, PhaseConfig& c) {
   s.whole("every", c.every, "Steps between").min(1);
 }
 
+std::vector<std::string> solver_choices() {
+  std::vector<std::string> names{"", "off"};
+  for (const plan::Solver& s : plan::solvers()) names.emplace_back(s.name);
+  return names;
+}
+
 void describe_decisions(Section& s, PlanConfig& c) {
-  s.whole("depth", c.depth, "Segments that fetches are ahead; absent: 1")
+  s.whole("depth", c.depth,
+          "Segments that fetches are ahead; absent: chosen, without a limit 1")
       .min(0)
       .max(plan::kMostDepth);
+  s.texts("join", c.join,
+          "Layers that are one segment, with the name of the first: "
+          "\"blocks.0, blocks.1\"");
+  s.choice("solver", c.solver, solver_choices(),
+           "What decides about segments that are not named, to fit the limit; "
+           "off: they are kept");
   s.options("segments", c.segments, "SEGMENT",
             "keep, recompute or offload, also spilled and host: "
-            "recompute,spilled,host; `default` stands for all others");
+            "recompute,spilled,host. A name or a pattern: `layers.*.mlp` "
+            "makes a part of a layer a segment; `default` stands for all "
+            "others");
 }
 
 void describe(Section& s, PlanConfig& c) {
@@ -227,9 +243,12 @@ void describe_run(Section& s, JobConfig& c) {
           "Of the device, never exceeded; on a CPU the process takes more; "
           "absent: none")
       .min(1);
+  s.bytes("host_limit", c.host_limit,
+          "Of host memory that a plan moves things to; absent: none")
+      .min(0);
   s.section("plan", c.plan,
-            "What each segment's memory is used for; absent: everything is "
-            "kept, or with a limit the first plan that fits");
+            "What each segment's memory is used for; what it leaves open is "
+            "kept, or with a limit chosen to fit it at the least time");
 }
 
 void describe_networks(Section& s, JobConfig& c) {

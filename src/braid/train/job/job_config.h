@@ -155,8 +155,11 @@ struct PhaseConfig {
 struct PlanConfig {
   std::filesystem::path file =
       {};  // of a plan; what stands here counts over it
-  std::optional<int64_t> depth = {};  // of prefetching
-  config::Options segments = {};      // name -> "recompute,spilled,host"
+  std::optional<int64_t> depth = {};   // of prefetching
+  std::vector<std::string> join = {};  // "blocks.0, blocks.1": one segment
+  // What decides where nothing else is said: a solver, or "off".
+  std::string solver = {};
+  config::Options segments = {};  // name or pattern -> "recompute,spilled,host"
 
   bool operator==(const PlanConfig&) const = default;
 };
@@ -202,7 +205,8 @@ struct JobConfig {
   std::string on_nan = "stop";  // stop, skip; given models: keep
   std::string device = "cpu";
   std::optional<int64_t> memory_limit = {};  // bytes
-  PlanConfig plan = {};  // given none: the first that fits the limit
+  std::optional<int64_t> host_limit = {};    // bytes of what is moved there
+  PlanConfig plan = {};  // what it leaves open is chosen to fit the limits
   std::map<std::string, NetworkConfig> networks = {};
   std::vector<PhaseConfig> phases = {};
   std::map<std::string, NoiseConfig> noise = {};

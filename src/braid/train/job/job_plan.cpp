@@ -30,8 +30,24 @@ plan::Decision decision_of(const config::Option& option) {
   }
 }
 
+// "blocks.0, blocks.1"
+std::vector<std::string> layers_of(std::string_view text) {
+  std::vector<std::string> layers;
+  for (size_t at = 0; at < text.size();) {
+    size_t begin = text.find_first_not_of(", ", at);
+    if (begin == std::string_view::npos) break;
+    at = std::min(text.find_first_of(", ", begin), text.size());
+    layers.emplace_back(text.substr(begin, at - begin));
+  }
+  return layers;
+}
+
 void add_decisions(const PlanConfig& config, plan::NamedPlan& plan) {
   if (config.depth) plan.depth = static_cast<int>(*config.depth);
+  if (!config.solver.empty()) plan.solver = config.solver;
+  for (const std::string& text : config.join) {
+    plan.joined.push_back(layers_of(text));
+  }
   for (const config::Option& option : config.segments) {
     plan.segments.push_back({option.name, decision_of(option), option.where});
   }

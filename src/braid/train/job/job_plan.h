@@ -2,9 +2,11 @@
 // job holds it as `plan`, or names a file:
 //
 //   depth: 1
+//   join: ["blocks.0, blocks.1"]
 //   segments:
 //     default: keep
 //     blocks.0: recompute,spilled,host
+//     "blocks.*.mlp": recompute
 #pragma once
 
 #include <filesystem>
@@ -21,7 +23,7 @@ plan::NamedPlan read_plan_file(const std::filesystem::path& path);
 // The same with the file that the job names, if any.
 plan::NamedPlan named_plan(const PlanConfig& config);
 
-// The plan that is given, or the first that fits the limit.
+// The plan that is given; what it leaves open is chosen to fit the limit.
 compile::PlanRequest plan_request(const PlanConfig& config);
 
 }  // namespace braid::train

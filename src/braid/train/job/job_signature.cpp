@@ -118,7 +118,9 @@ std::string batches_text(const Job& job) {
 
 std::string plan_text(const PlanConfig& config) {
   plan::NamedPlan plan = named_plan(config);
-  std::string text = fmt::format("plan depth={}\n", plan.depth);
+  std::string text =
+      fmt::format("plan depth={} join={} solver={}\n", plan.depth.value_or(-1),
+                  plan.joined, plan.solver);
   for (const plan::NamedDecision& d : plan.segments) {
     text += fmt::format("plan {}={}\n", d.segment, decision_text(d.decision));
   }
@@ -127,9 +129,11 @@ std::string plan_text(const PlanConfig& config) {
 
 std::string device_text(const Job& job) {
   const JobConfig& c = job.config();
-  return fmt::format("device {} threads={} limit={} precision={} dtype={}\n",
-                     braid::device_text(job.device()), job.threads(),
-                     job.budget().bytes, c.precision, c.dtype) +
+  return fmt::format(
+             "device {} threads={} limit={} host={} precision={} dtype={}\n",
+             braid::device_text(job.device()), job.threads(),
+             job.budget().bytes, job.budget().host_bytes, c.precision,
+             c.dtype) +
          (c.plan != PlanConfig{} ? plan_text(c.plan) : "");
 }
 

@@ -232,7 +232,9 @@ void Run::say_what_is_ready() {
       LogLevel::kDebug,
       fmt::format("{} programs were compiled in {:.2f} s, for {} threads",
                   run_.array->programs().size(), compile_s_, job.threads()));
-  reporter_->say(LogLevel::kDebug, plan_words(run_.array->programs().plan()));
+  const compile::ProgramSet& set = run_.array->programs().set();
+  reporter_->say(saves_memory(set) ? LogLevel::kInfo : LogLevel::kDebug,
+                 plan_words(set));
   reporter_->say(LogLevel::kDebug, memory_words(run_.array->programs()));
   reporter_->say_each(LogLevel::kInfo, [](const MemberRun& member) {
     return judge_words(member.job());

@@ -116,7 +116,7 @@ std::string array_words(const Array& array, size_t num_jobs) {
 std::string segments_text(const plan::Plan& plan) {
   std::map<std::string, int> counts;
   for (const plan::Decision& decision : plan.segments) {
-    ++counts[decision_text(decision)];
+    ++counts[short_text(decision)];
   }
   std::string list;
   for (const auto& [decision, count] : counts) {
@@ -125,9 +125,20 @@ std::string segments_text(const plan::Plan& plan) {
   return fmt::format("{} segments: {}", plan.segments.size(), list);
 }
 
-std::string plan_words(const plan::Plan& plan) {
-  return fmt::format("plan   {} · prefetch {}", segments_text(plan),
-                     plan.depth);
+std::string plan_words(const compile::ProgramSet& set) {
+  std::string text = fmt::format("plan   {} · prefetch {}",
+                                 segments_text(set.plan), set.plan.depth);
+  if (!saves_memory(set)) return text;
+  double more = set.choice->trial.seconds / set.choice->unlimited_s - 1;
+  return text + fmt::format(" · about {:.{}f} % more time than without a limit",
+                            100 * more, more < 0.095 ? 1 : 0);
+}
+
+bool saves_memory(const compile::ProgramSet& set) {
+  return set.choice && set.choice->unlimited_s > 0 &&
+         std::ranges::any_of(set.plan.segments, [](const plan::Decision& d) {
+           return d != plan::Decision{};
+         });
 }
 
 std::string result_words(const RunRecord& record) {

@@ -1,0 +1,195 @@
+#include "braid/compile/planner.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "braid/base/bytes.h"
+#include "braid/base/error.h"
+#include "braid/plan/simulator.h"
+
+namespace braid::compile {
+namespace {
+
+constexpr std::string_view kPlanHint =
+    "recompute, offload or spill more segments, or leave some open: what is "
+    "not named\n  is chosen to fit; a smaller batch_size, accumulate: 2 and "
+    "precision: bf16 help too";
+
+// Of the program with the largest arena; the others only add slots.
+std::string limit_report(const ProgramSet& set, const Target& target,
+                         std::string_view hint = plan::kMemoryHint) {
+  if (set.host_bytes > target.host_limit_bytes) {
+    return fmt::format(
+        "[plan] what is moved to the host takes {}, {} over host_limit "
+        "({})\nHINT: raise it, or recompute in place of offloading",
+        bytes_text(set.host_bytes),
+        bytes_text(set.host_bytes - target.host_limit_bytes),
+        bytes_text(target.host_limit_bytes));
+  }
+  auto largest = std::ranges::max_element(
+      set.programs, {},
+      [](const plan::Program& program) { return program.peak_bytes(); });
+  int64_t others = set.peak_bytes - largest->peak_bytes();
+  return plan::limit_report(*largest, target.limit_bytes, others, hint);
+}
+
+// A segment of another program under the name by which the plan knows it: its
+// own, that of what it is a part of, or of a part of it.
+std::optional<size_t> find_segment(const std::vector<std::string>& names,
+                                   const std::string& name) {
+  auto is_inside = [](const std::string& a, const std::string& b) {
+    return a.size() > b.size() && a.starts_with(b) && a[b.size()] == '.';
+  };
+  auto at = std::ranges::find(names, name);
+  if (at == names.end()) {
+    at = std::ranges::find_if(names, [&](const std::string& other) {
+      return is_inside(name, other) || is_inside(other, name);
+    });
+  }
+  if (at == names.end()) return std::nullopt;
+  return static_cast<size_t>(at - names.begin());
+}
+
+plan::Decision most_common(const plan::Plan& plan) {
+  plan::Decision most;
+  int64_t times = 0;
+  for (const plan::Decision& d : plan.segments) {
+    int64_t count = std::ranges::count(plan.segments, d);
+    if (count > times) most = d;
+    times = std::max(times, count);
+  }
+  return most;
+}
+
+plan::PartialPlan given_by(const PlanRequest& request,
+                           const std::vector<std::string>& segments) {
+  if (request.named) return plan::resolve(*request.named, segments);
+  plan::PartialPlan given;
+  given.segments.resize(segments.size());
+  size_t count = request.plan.segments.size();
+  if (count == 0) return given;
+  if (count != segments.size()) {
+    fail_usage("[plan] the model has {} segments, the plan {}",
+               segments.size(), count);
+  }
+  given.depth = request.plan.depth;
+  for (size_t i = 0; i < count; ++i) {
+    given.segments[i] = request.plan.segments[i];
+  }
+  return given;
+}
+
+bool is_limited(const Target& target) {
+  return target.limit_bytes != kNoLimit || target.host_limit_bytes != kNoLimit;
+}
+
+}  // namespace
+
+Planner::Planner(const OpTable& ops, const std::vector<StepSpec>& specs,
+                 const Target& target, const PlanRequest& request,
+                 const PassObserver& observer)
+    : ops_(ops), target_(target) {
+  passes::SegmentRules rules;
+  if (request.named) {
+    rules = request.named->rules();
+    solver_ = request.named->solver;
+  }
+  for (const StepSpec& spec : specs) {
+    steps_.push_back(build_step(ops, spec, target, observer, rules));
+  }
+  given_ = given_by(request, segments());
+  is_open_ = request.fit_to_limit && solver_ != plan::kNoSolver &&
+             !given_.is_complete();
+}
+
+ProgramSet Planner::programs() const {
+  if (!is_open_ || !is_limited(target_)) {
+    return checked(programs(given_.filled()), kPlanHint);
+  }
+  PlanChoice choice = choose(choice_options());
+  ProgramSet set = checked(programs(choice.plan), plan::kMemoryHint);
+  set.choice = std::move(choice);
+  return set;
+}
+
+ProgramSet Planner::programs(const plan::Plan& plan) const {
+  std::vector<plan::Program> programs;
+  for (const BuiltStep& built : steps_) {
+    programs.push_back(plan::compile(ops_, built.step, followed(plan, built),
+                                     target_.workspace));
+  }
+  ProgramSet set = joined_programs(std::move(programs));
+  set.plan = plan;
+  set.segments = segments();
+  return set;
+}
+
+ProgramSet Planner::checked(ProgramSet set, std::string_view hint) const {
+  if (auto slot = misplaced_slot(set)) {
+    fail_usage("[plan] programs keep '{}' in different places", *slot);
+  }
+  bool fits = set.peak_bytes <= target_.limit_bytes &&
+              set.host_bytes <= target_.host_limit_bytes;
+  if (!fits) fail_world("{}", limit_report(set, target_, hint));
+  return set;
+}
+
+PlanChoice Planner::choose(const ChoiceOptions& options) const {
+  auto try_plan = [&](const plan::Plan& plan) -> PlanTrial {
+    ProgramSet set = programs(plan);
+    if (misplaced_slot(set)) return {.bytes = kNoLimit};
+    return {.seconds = seconds(set),
+            .bytes = set.peak_bytes,
+            .host_bytes = set.host_bytes};
+  };
+  return choose_plan(given_, [&] { return rows(); }, options, try_plan);
+}
+
+ChoiceOptions Planner::choice_options() const {
+  // Plans are tried until so many nodes were compiled.
+  constexpr int64_t kMostNodes = 2'000'000;
+  int64_t nodes = 1;
+  for (const BuiltStep& built : steps_) {
+    nodes += static_cast<int64_t>(built.step.graph.nodes().size());
+  }
+  int64_t trials = std::clamp<int64_t>(kMostNodes / nodes, 30, 200);
+  ChoiceOptions options{.limit_bytes = target_.limit_bytes,
+                        .host_limit_bytes = target_.host_limit_bytes,
+                        .most_trials = static_cast<int>(trials)};
+  if (!solver_.empty()) options.solve.solver = solver_;
+  return options;
+}
+
+plan::ProgramRows Planner::rows() const {
+  return plan::program_rows(ops_, steps_[0].step, segments(), given_,
+                         plan::durations_at(ops_, target_.device.rates),
+                         target_.workspace);
+}
+
+// A segment that only another program has does what most of the first do.
+plan::Plan Planner::followed(const plan::Plan& plan,
+                             const BuiltStep& built) const {
+  if (built.segments == segments()) return plan;
+  plan::Plan other =
+      plan::uniform(built.segments.size(), most_common(plan), plan.depth);
+  for (size_t i = 0; i < built.segments.size(); ++i) {
+    auto known = find_segment(segments(), built.segments[i]);
+    if (known) other.segments[i] = plan.segments[*known];
+  }
+  return other;
+}
+
+// Of one step with all its phases; evaluations take none of it.
+double Planner::seconds(const ProgramSet& set) const {
+  plan::Durations durations = plan::durations_at(ops_, target_.device.rates);
+  double sum = 0;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    bool learns = i == 0 || !steps_[i].step.gradients.empty();
+    if (learns) sum += plan::simulate(set.programs[i], durations).time_s;
+  }
+  return sum;
+}
+
+}  // namespace braid::compile
