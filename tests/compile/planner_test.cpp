@@ -42,7 +42,8 @@ TEST(Planner, KeepsEverythingWhereThatFits) {
   ProgramSet fitting = compiled(kDeep, free.peak_bytes);
   EXPECT_EQ(fitting.peak_bytes, free.peak_bytes);
   EXPECT_EQ(fitting.choice->num_trials, 1);
-  EXPECT_EQ(fitting.plan.segments, plan::keep_all(9).segments);
+  EXPECT_EQ(fitting.plan.segments,
+            plan::keep_all(free.segments.size()).segments);
 }
 
 TEST(Planner, ALittleLessCostsLittle) {
@@ -81,15 +82,15 @@ TEST(Planner, DecisionsThatAreGivenStay) {
   int64_t need = compiled(kTransformer, kNoLimit).peak_bytes;
   PlanRequest request{.named = plan::NamedPlan{}};
   request.named->segments = {
-      {"layers.1", plan::parse_decision("offload,spilled")},
-      {"layers.2", plan::parse_decision("keep")}};
+      {"blocks.1", plan::parse_decision("offload,spilled")},
+      {"blocks.2", plan::parse_decision("keep")}};
   ProgramSet set = compiled(kTransformer, need * 6 / 10, request);
   EXPECT_LE(set.peak_bytes, need * 6 / 10);
   for (size_t i = 0; i < set.segments.size(); ++i) {
-    if (set.segments[i] == "layers.1") {
+    if (set.segments[i] == "blocks.1") {
       EXPECT_EQ(decision_text(set.plan.segments[i]), "offload,spilled,device");
     }
-    if (set.segments[i] == "layers.2") {
+    if (set.segments[i] == "blocks.2") {
       EXPECT_EQ(set.plan.segments[i], Decision{});
     }
   }
@@ -109,21 +110,22 @@ TEST(Planner, HostMemoryHasALimitToo) {
                                             plan::parse_decision("spilled"))};
   std::string text = thrown_by<std::runtime_error>(
       [&] { compiled(kTransformer, kNoLimit, spilled, 1000); });
-  EXPECT_NE(text.find("over host_limit (1000 bytes)"), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("over host_limit (1000 B)"), std::string::npos) << text;
 }
 
 TEST(Planner, CutsAndJoinsSegments) {
   PlanRequest request{.named = plan::NamedPlan{}};
-  request.named->segments = {{"layers.*.mlp", plan::parse_decision("recompute")}};
-  request.named->joined = {{"layers.0", "layers.0.mlp", "layers.1"}};
+  request.named->segments = {
+      {"blocks.*.fc*", plan::parse_decision("recompute")}};
+  request.named->joined = {{"blocks.0", "blocks.1"}};
   ProgramSet set = compiled(kTransformer, kNoLimit, request);
   auto has = [&](const std::string& name) {
     return std::ranges::count(set.segments, name) == 1;
   };
-  EXPECT_TRUE(has("layers.0"));
-  EXPECT_FALSE(has("layers.1"));
-  EXPECT_TRUE(has("layers.5.mlp"));
+  EXPECT_TRUE(has("blocks.0"));
+  EXPECT_FALSE(has("blocks.1"));
+  EXPECT_TRUE(has("blocks.5"));
+  EXPECT_GT(set.segments.size(), 8u);
 }
 
 TEST(Planner, TheSameQuestionHasTheSameAnswer) {
@@ -140,8 +142,7 @@ TEST(Planner, RowsKnowWhatUniformProgramsTake) {
   plan::ProgramRows rows = planner.rows();
   for (size_t m = 0; m < rows.decisions[0].size(); ++m) {
     Decision decision = rows.decisions[0][m];
-    plan::Plan uniform =
-        plan::uniform(planner.segments().size(), decision, 0);
+    plan::Plan uniform = plan::uniform(planner.segments().size(), decision, 0);
     ProgramSet set = planner.programs(uniform);
     std::vector<int32_t> modes(planner.segments().size(),
                                static_cast<int32_t>(m));

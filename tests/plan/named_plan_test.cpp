@@ -24,7 +24,8 @@ NamedPlan plan_of(std::vector<std::pair<std::string, std::string>> decisions) {
 std::string words(const NamedPlan& plan) {
   std::string text;
   for (const auto& decision : resolve(plan, kSegments).segments) {
-    text += (text.empty() ? "" : " ") + (decision ? short_text(*decision) : "-");
+    text +=
+        (text.empty() ? "" : " ") + (decision ? short_text(*decision) : "-");
   }
   return text;
 }

@@ -1,6 +1,6 @@
 // The choice of a plan that fits limits at the least time. A solver proposes
-// plans by their rows (plan/program_rows.h); whether one fits and how long it takes is
-// asked of its own programs, so the limits are kept exactly.
+// plans by their rows (plan/program_rows.h); whether one fits and how long it
+// takes is asked of its own programs, so the limits are kept exactly.
 //
 // How many questions are asked depends on sizes alone, never on the clock: the
 // same model and limits always get the same plan.
@@ -16,9 +16,9 @@ namespace braid::compile {
 
 // What the programs of a plan are found to take.
 struct PlanTrial {
-  double seconds = 0;       // of a step, by prediction
-  int64_t bytes = 0;        // of the device
-  int64_t host_bytes = 0;   // of the host
+  double seconds = 0;      // of a step, by prediction
+  int64_t bytes = 0;       // of the device
+  int64_t host_bytes = 0;  // of the host
 };
 using TryPlan = std::function<PlanTrial(const plan::Plan&)>;
 
@@ -30,8 +30,8 @@ struct ChoiceOptions {
 };
 
 struct PlanChoice {
-  plan::Plan plan;
-  PlanTrial trial;
+  plan::Plan plan = {};
+  PlanTrial trial = {};
   double unlimited_s = 0;  // with everything kept that may be
   // Of the rows, what the solver said last; none when nothing had to be saved.
   std::optional<plan::Solution> solution = {};

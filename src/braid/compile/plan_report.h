@@ -10,7 +10,7 @@
 namespace braid::compile {
 
 struct SegmentReport {
-  std::string name;
+  std::string name = {};
   plan::Decision decision = {};
   int64_t device_bytes = 0;  // that stay between its parts, and all the time
   int64_t host_bytes = 0;
@@ -19,7 +19,7 @@ struct SegmentReport {
   // Over keeping everything: what it frees, and what its own streams take more.
   int64_t freed_bytes = 0;
   double more_s = 0;
-  std::string why;
+  std::string why = {};
 };
 
 // The best plan for a limit.
@@ -27,15 +27,15 @@ struct FrontPoint {
   int64_t limit_bytes = 0;
   bool fits = false;
   PlanTrial trial = {};
-  plan::Plan plan;
+  plan::Plan plan = {};
 };
 
 struct PlanReport {
-  PlanChoice choice;
-  PlanTrial kept;           // with everything kept that may be
+  PlanChoice choice = {};
+  PlanTrial kept = {};      // with everything kept that may be
   int64_t least_bytes = 0;  // of the plans that were tried for that
-  std::vector<SegmentReport> segments;
-  std::vector<FrontPoint> front;  // from little to much memory
+  std::vector<SegmentReport> segments = {};
+  std::vector<FrontPoint> front = {};  // from little to much memory
 };
 
 struct ReportOptions {

@@ -71,8 +71,8 @@ plan::PartialPlan given_by(const PlanRequest& request,
   size_t count = request.plan.segments.size();
   if (count == 0) return given;
   if (count != segments.size()) {
-    fail_usage("[plan] the model has {} segments, the plan {}",
-               segments.size(), count);
+    fail_usage("[plan] the model has {} segments, the plan {}", segments.size(),
+               count);
   }
   given.depth = request.plan.depth;
   for (size_t i = 0; i < count; ++i) {
@@ -90,7 +90,9 @@ bool is_limited(const Target& target) {
 Planner::Planner(const OpTable& ops, const std::vector<StepSpec>& specs,
                  const Target& target, const PlanRequest& request,
                  const PassObserver& observer)
-    : ops_(ops), target_(target) {
+    : ops_(ops),
+      target_(target),
+      durations_(plan::durations_at(ops, target.device.rates)) {
   passes::SegmentRules rules;
   if (request.named) {
     rules = request.named->rules();
@@ -144,7 +146,8 @@ PlanChoice Planner::choose(const ChoiceOptions& options) const {
             .bytes = set.peak_bytes,
             .host_bytes = set.host_bytes};
   };
-  return choose_plan(given_, [&] { return rows(); }, options, try_plan);
+  return choose_plan(
+      given_, [&] { return rows(); }, options, try_plan);
 }
 
 ChoiceOptions Planner::choice_options() const {
@@ -163,9 +166,11 @@ ChoiceOptions Planner::choice_options() const {
 }
 
 plan::ProgramRows Planner::rows() const {
-  return plan::program_rows(ops_, steps_[0].step, segments(), given_,
-                         plan::durations_at(ops_, target_.device.rates),
-                         target_.workspace);
+  return plan::program_rows(ops_, steps_[0].step, segments(),
+                            {.given = given_,
+                             .durations = durations_,
+                             .workspace = target_.workspace,
+                             .shares_cores = target_.device.shares_cores});
 }
 
 // A segment that only another program has does what most of the first do.
@@ -183,11 +188,13 @@ plan::Plan Planner::followed(const plan::Plan& plan,
 
 // Of one step with all its phases; evaluations take none of it.
 double Planner::seconds(const ProgramSet& set) const {
-  plan::Durations durations = plan::durations_at(ops_, target_.device.rates);
   double sum = 0;
   for (size_t i = 0; i < steps_.size(); ++i) {
     bool learns = i == 0 || !steps_[i].step.gradients.empty();
-    if (learns) sum += plan::simulate(set.programs[i], durations).time_s;
+    if (!learns) continue;
+    sum +=
+        plan::simulate(set.programs[i], durations_, target_.device.shares_cores)
+            .time_s;
   }
   return sum;
 }

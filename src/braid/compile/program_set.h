@@ -23,12 +23,12 @@ struct PlanRequest {
 };
 
 struct ProgramSet {
-  std::vector<plan::Program> programs;            // one for each spec, in order
-  plan::Plan plan;                                // of the first,
-  std::vector<std::string> segments;              // and its names
+  std::vector<plan::Program> programs = {};       // one for each spec, in order
+  plan::Plan plan = {};                           // of the first,
+  std::vector<std::string> segments = {};         // and its names
   std::optional<PlanChoice> choice = {};          // how it was found
-  std::vector<Slot> slots;                        // of all programs, by name
-  std::vector<plan::SlotStorage> places;          // where they lie
+  std::vector<Slot> slots = {};                   // of all programs, by name
+  std::vector<plan::SlotStorage> places = {};     // where they lie
   int64_t arena_bytes = 0, host_arena_bytes = 0;  // of the largest
   int64_t peak_bytes = 0;  // what the device's account will hold, exactly
   int64_t host_bytes = 0;  // and that of the host

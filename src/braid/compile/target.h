@@ -12,8 +12,8 @@ namespace braid::compile {
 
 struct Target {
   plan::DeviceInfo device = {};
-  int threads = 1;                 // that one call may use
-  int64_t limit_bytes = kNoLimit;  // that all programs together may take
+  int threads = 1;                      // that one call may use
+  int64_t limit_bytes = kNoLimit;       // that all programs together may take
   int64_t host_limit_bytes = kNoLimit;  // and that, of host memory
   // Scratch of kernels; empty: programs are compiled without, for estimates.
   plan::WorkspaceRule workspace = {};

@@ -27,6 +27,7 @@ DeviceInfo cuda_device(int index, int64_t bytes) {
   DeviceInfo info{.id = {DeviceKind::kCuda, index},
                   .bytes = bytes,
                   .cores = 0,
+                  .shares_cores = false,
                   .has_fusion = false,
                   .has_lowerings = false};
   info.rates = {.flops_per_s = 2e13,

@@ -15,7 +15,8 @@ struct Rates {
   double flops_per_s = 5e10;
   double bytes_per_s = 1e10;      // of kernels
   double link_bytes_per_s = 5e9;  // host <-> device
-  double call_s = 1e-6;           // to start a kernel
+  double call_s = 1e-6;           // to start a kernel,
+  double copy_s = 1e-5;           // and a copy, or an update on the host
   bool operator==(const Rates&) const = default;
 };
 
@@ -30,6 +31,7 @@ struct DeviceInfo {
   int64_t bytes = kNoLimit;   // of its memory
   int cores = 1;              // that compute for it; of CPU devices
   int64_t alignment = 64;     // of every allocation, in bytes
+  bool shares_cores = true;   // what the host updates, the device waits for
   bool has_fusion = true;     // kernels for fused pointwise nodes
   bool has_lowerings = true;  // known speeds of ways to compute convolutions
   Rates rates = {};

@@ -74,8 +74,7 @@ passes::SegmentRules NamedPlan::rules() const {
 
 bool PartialPlan::is_complete() const {
   return std::ranges::all_of(
-      segments,
-      [](const std::optional<Decision>& d) { return d.has_value(); });
+      segments, [](const std::optional<Decision>& d) { return d.has_value(); });
 }
 
 Plan PartialPlan::filled(const Decision& others) const {

@@ -28,7 +28,7 @@ std::vector<Decision> all_decisions() {
 // segment, does and holds when all segments do the same.
 struct SlotCost {
   double compute_s = 0, in_s = 0, out_s = 0, host_s = 0;
-  int64_t live_bytes = 0;             // of the arena, at the fullest moment
+  int64_t live_bytes = 0;               // of the arena, at the fullest moment
   int64_t in_bytes = 0, out_bytes = 0;  // fetched, evicted
 };
 
@@ -37,8 +37,9 @@ struct SlotCost {
 class Measured {
  public:
   Measured(const Program& program, const StepAnalysis& analysis, size_t n,
-           const Durations& durations)
+           const RowsRequest& request)
       : program_(program),
+        request_(request),
         n_(n),
         slots_(2 * n),
         kept_(n, 0),
@@ -46,7 +47,7 @@ class Measured {
         host_(n, 0),
         resident_(n, 0) {
     find_slots();
-    for (size_t u = 0; u < program.units.size(); ++u) add_unit(u, durations);
+    for (size_t u = 0; u < program.units.size(); ++u) add_unit(u);
     for (const Allocation& a : program.allocations) add_allocation(a);
     for (size_t i = 0; i < program.slots.size(); ++i) {
       add_slot(i, analysis.slot_owner[i]);
@@ -109,14 +110,14 @@ class Measured {
     return unit.begin >= program_.update_begin && unit.phase == Phase::kUpdate;
   }
 
-  void add_unit(size_t number, const Durations& durations) {
+  void add_unit(size_t number) {
     const Unit& unit = program_.units[number];
     SlotCost& slot = slots_[slot_of_unit_[number]];
     double times =
         is_update(unit) ? 1 : static_cast<double>(program_.micro_batches);
     for (int32_t i = unit.begin; i < unit.end; ++i) {
       add_instruction(program_.instructions[static_cast<size_t>(i)], slot,
-                      times, durations);
+                      times);
     }
     if (is_update(unit)) {
       update_bytes_ = std::max(update_bytes_, unit.live_bytes);
@@ -125,12 +126,14 @@ class Measured {
     }
   }
 
-  void add_instruction(const Instruction& i, SlotCost& slot, double times,
-                       const Durations& durations) const {
+  void add_instruction(const Instruction& i, SlotCost& slot,
+                       double times) const {
     if (i.opcode == Opcode::kWait) return;
-    double seconds = times * durations(program_, i);
+    double seconds = times * request_.durations(program_, i);
     switch (i.stream) {
-      case Stream::kHostUpdate: slot.host_s += seconds; return;
+      case Stream::kHostUpdate:
+        (request_.shares_cores ? slot.compute_s : slot.host_s) += seconds;
+        return;
       case Stream::kHostToDevice:
       case Stream::kDisk: slot.in_s += seconds; break;
       case Stream::kDeviceToHost: slot.out_s += seconds; break;
@@ -139,7 +142,8 @@ class Measured {
     }
     if (!i.moves_bytes()) return;
     bool comes_in = i.stream == Stream::kHostToDevice;
-    const Allocation& moved = program_.allocation(comes_in ? i.target : i.source);
+    const Allocation& moved =
+        program_.allocation(comes_in ? i.target : i.source);
     if (moved.space != Space::kArena) return;
     (comes_in ? slot.in_bytes : slot.out_bytes) += moved.bytes;
   }
@@ -184,6 +188,7 @@ class Measured {
   }
 
   const Program& program_;
+  const RowsRequest& request_;
   size_t n_;
   std::vector<size_t> slot_of_unit_, slot_of_;  // by unit, by instruction
   std::vector<SlotCost> slots_;
@@ -195,10 +200,9 @@ class Measured {
 };
 
 bool is_wanted(const PartialPlan& given, const Decision& decision) {
-  return std::ranges::any_of(given.segments,
-                             [&](const std::optional<Decision>& d) {
-                               return !d || *d == decision;
-                             });
+  return std::ranges::any_of(
+      given.segments,
+      [&](const std::optional<Decision>& d) { return !d || *d == decision; });
 }
 
 }  // namespace
@@ -213,9 +217,9 @@ Plan ProgramRows::plan_of(const std::vector<int32_t>& modes, int depth) const {
 }
 
 ProgramRows program_rows(const OpTable& ops, const passes::StepGraph& step,
-               const std::vector<std::string>& segments,
-               const PartialPlan& given, const Durations& durations,
-               const WorkspaceRule& workspace) {
+                         const std::vector<std::string>& segments,
+                         const RowsRequest& request) {
+  const PartialPlan& given = request.given;
   size_t n = segments.size();
   ProgramRows rows;
   rows.decisions.resize(n);
@@ -226,8 +230,8 @@ ProgramRows program_rows(const OpTable& ops, const passes::StepGraph& step,
   for (const Decision& decision : all_decisions()) {
     if (!is_wanted(given, decision)) continue;
     Program program =
-        compile(ops, step, uniform(n, decision, 0), workspace);
-    Measured measured(program, analysis, n, durations);
+        compile(ops, step, uniform(n, decision, 0), request.workspace);
+    Measured measured(program, analysis, n, request);
     for (size_t i = 0; i < n; ++i) {
       if (given.segments[i] && *given.segments[i] != decision) continue;
       rows.instance.segments[i].modes.push_back(measured.mode(i, decision));

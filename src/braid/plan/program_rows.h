@@ -18,18 +18,25 @@
 namespace braid::plan {
 
 struct ProgramRows {
-  Instance instance;  // without limits and depths
+  Instance instance;                             // without limits and depths
   std::vector<std::vector<Decision>> decisions;  // by segment, by mode
 
   // The plan that a choice of modes stands for.
   Plan plan_of(const std::vector<int32_t>& modes, int depth) const;
 };
 
+// What times and bytes go by. Borrowed.
+struct RowsRequest {
+  const PartialPlan& given;
+  const Durations& durations;
+  const WorkspaceRule& workspace;
+  bool shares_cores = false;  // see simulate()
+};
+
 // Rows of the decisions that the plan leaves open; where it decides, of that
-// one alone. Borrows what it is given.
+// one alone.
 ProgramRows program_rows(const OpTable& ops, const passes::StepGraph& step,
-               const std::vector<std::string>& segments,
-               const PartialPlan& given, const Durations& durations,
-               const WorkspaceRule& workspace);
+                         const std::vector<std::string>& segments,
+                         const RowsRequest& request);
 
 }  // namespace braid::plan

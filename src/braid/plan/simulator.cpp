@@ -10,9 +10,10 @@ namespace {
 // Clocks of all streams and the time each event completes.
 class Replay {
  public:
-  Replay(const Program& program, const Durations& durations)
+  Replay(const Program& program, const Durations& durations, bool shares_cores)
       : program_(program),
         durations_(durations),
+        shares_cores_(shares_cores),
         done_(static_cast<size_t>(program.num_events), 0) {}
 
   Prediction run() {
@@ -49,6 +50,9 @@ class Replay {
     for (int32_t event : i.waits) start = std::max(start, done(event));
     now(i.stream) = start + seconds;
     if (i.event != kNone) done(i.event) = start + seconds;
+    if (i.stream == Stream::kHostUpdate && shares_cores_) {
+      now(Stream::kCompute) += seconds;
+    }
     if (i.stream == Stream::kCompute) {
       busy_ += seconds;
       if (i.call != kNone) use_call(i.call, start, start + seconds);
@@ -100,6 +104,7 @@ class Replay {
 
   const Program& program_;
   const Durations& durations_;
+  bool shares_cores_;
   std::vector<double> done_;
   std::vector<double> alive_from_, alive_to_;
   int64_t most_alive_ = 0;
@@ -109,20 +114,23 @@ class Replay {
 
 }  // namespace
 
-Prediction simulate(const Program& program, const Durations& durations) {
-  return Replay(program, durations).run();
+Prediction simulate(const Program& program, const Durations& durations,
+                    bool shares_cores) {
+  return Replay(program, durations, shares_cores).run();
 }
 
 Durations durations_at(const OpTable& ops, const Rates& rates) {
   return [&ops, rates](const Program& program, const Instruction& i) {
     if (i.moves_bytes()) {
       int64_t bytes = program.allocation(i.source).bytes;
-      return static_cast<double>(bytes) / rates.link_bytes_per_s;
+      return rates.copy_s + static_cast<double>(bytes) / rates.link_bytes_per_s;
     }
     const PlannedCall& call = program.calls[static_cast<size_t>(i.call)];
     Cost cost = ops.cost(program.graph, program.graph.node(call.node));
-    return rates.call_s + std::max(cost.flops / rates.flops_per_s,
-                                   cost.bytes / rates.bytes_per_s);
+    double start_s = i.stream == Stream::kHostUpdate ? rates.copy_s
+                                                     : rates.call_s;
+    return start_s + std::max(cost.flops / rates.flops_per_s,
+                              cost.bytes / rates.bytes_per_s);
   };
 }
 

@@ -21,8 +21,11 @@ struct Prediction {
 };
 
 // Replays one step on a virtual clock. Each stream runs its instructions in
-// order; only what an instruction waits for delays it.
-Prediction simulate(const Program& program, const Durations& durations);
+// order; only what an instruction waits for delays it. Where the device
+// computes with the host's own cores, an update on the host delays what it
+// computes by as much.
+Prediction simulate(const Program& program, const Durations& durations,
+                    bool shares_cores = false);
 
 // Durations from arithmetic and traffic of each node at fixed rates, for use
 // without a measured profile. Borrows the table.

@@ -74,8 +74,8 @@ TEST(Segments, OfOneLayerIsOne) {
 
 // Nodes after a layer that was cut out belong to it, as they do to any layer.
 TEST(Segments, ARuleCutsALayerOutOfItsSegment) {
-  Marked m = mark({"emb", "h.0.attn", "h.0.mlp.fc", "h.0.mlp", "h.0", "h.1.attn",
-                   "h.1.mlp.fc", "head"},
+  Marked m = mark({"emb", "h.0.attn", "h.0.mlp.fc", "h.0.mlp", "h.0",
+                   "h.1.attn", "h.1.mlp.fc", "head"},
                   {.cuts = {"h.*.mlp"}});
   EXPECT_EQ(m.names,
             (Names{"emb", "h.0", "h.0.mlp", "h.1", "h.1.mlp", "head"}));
@@ -95,15 +95,19 @@ TEST(Segments, TheFinestRuleCutsAndNamesOfSegmentsDoNot) {
 
 TEST(Segments, LayersThatFollowEachOtherAreJoined) {
   Names paths{"emb", "h.0", "h.1", "h.2", "h.3", "head"};
-  Marked m = mark(paths, {.joined = {{"h.0", "h.1"}, {"h.[23]", "h.2", "h.3"}}});
+  Marked m =
+      mark(paths, {.joined = {{"h.0", "h.1"}, {"h.[23]", "h.2", "h.3"}}});
   EXPECT_EQ(m.names, (Names{"emb", "h.0", "h.2", "head"}));
   EXPECT_EQ(m.segments, (std::vector<int32_t>{0, 1, 1, 2, 2, 3}));
   EXPECT_EQ(mark(paths, {.joined = {{"*"}}}).names, (Names{"emb"}));
-  EXPECT_EQ(thrown_by([&] { mark(paths, {.joined = {{"h.0", "h.2"}}}); }),
+  EXPECT_EQ(thrown_by([&] {
+              mark(paths, {.joined = {{"h.0", "h.2"}}});
+            }),
             "[plan] join: 'h.0' and 'h.2' do not follow each other: 'h.1' is "
             "between them");
-  EXPECT_TRUE(thrown_by([&] { mark(paths, {.joined = {{"h.9"}}}); })
-                  .starts_with("[plan] join: the model has no segment 'h.9'"));
+  EXPECT_TRUE(thrown_by([&] {
+                mark(paths, {.joined = {{"h.9"}}});
+              }).starts_with("[plan] join: the model has no segment 'h.9'"));
 }
 
 TEST(Segments, PatternsNameLayersOnAPath) {

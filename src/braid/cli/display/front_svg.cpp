@@ -78,9 +78,9 @@ class FrontPicture {
 
   std::string ticks() const {
     constexpr int kTicks = 5;
-    std::string svg = text_at(kWidth / 2, kHeight - 15, "middle",
-                              "device memory in MiB") +
-                      text_at(kLeft, kTop - 15, "middle", "ms a step");
+    std::string svg =
+        text_at(kWidth / 2, kHeight - 15, "middle", "device memory in MiB") +
+        text_at(kLeft, kTop - 15, "middle", "ms a step");
     for (int i = 0; i <= kTicks; ++i) {
       double x = x_.least + (x_.most - x_.least) * i / kTicks;
       double y = y_.least + (y_.most - y_.least) * i / kTicks;

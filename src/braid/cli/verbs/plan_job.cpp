@@ -75,8 +75,8 @@ std::string limit_text(const train::JobConfig& config) {
 // What the time is made of.
 std::string_view stream_words(size_t stream) {
   constexpr std::array<std::string_view, plan::kNumStreams> kWords = {
-      "computing", "copies to the device", "copies to the host",
-      "updates on the host", "collectives", "the disk"};
+      "computing",           "copies to the device", "copies to the host",
+      "updates on the host", "collectives",          "the disk"};
   return kWords[stream];
 }
 
@@ -109,11 +109,9 @@ void print_front(const compile::PlanReport& report) {
     limit.cells.push_back(bytes_text(point.trial.bytes));
     time.cells.push_back(milliseconds(point.trial.seconds));
     more.cells.push_back(fmt::format(
-        "{:.1f} %",
-        100 * (point.trial.seconds / report.kept.seconds - 1)));
-    plan.cells.push_back(fmt::format("{}, prefetch {}",
-                                     train::segments_text(point.plan),
-                                     point.plan.depth));
+        "{:.1f} %", 100 * (point.trial.seconds / report.kept.seconds - 1)));
+    plan.cells.push_back(fmt::format(
+        "{}, prefetch {}", train::segments_text(point.plan), point.plan.depth));
   }
   if (limit.cells.empty()) return;
   print("\n");
@@ -205,9 +203,10 @@ int infeasible(const train::Job& job, const compile::PlanReport& report) {
         bytes_text(*config.memory_limit), trial.bytes - *config.memory_limit,
         bytes_text(trial.bytes), trial.bytes);
   } else {
-    print_error("[braid plan] no plan was found that moves at most {} to the "
-                "host\n",
-                bytes_text(config.host_limit.value_or(0)));
+    print_error(
+        "[braid plan] no plan was found that moves at most {} to the "
+        "host\n",
+        bytes_text(config.host_limit.value_or(0)));
   }
   print_error("HINT: {}\n", plan::kMemoryHint);
   return kFailed;
@@ -245,7 +244,8 @@ int plan_job(const PlanJobOptions& o) {
     if (!seen.insert(train::config_signature(job.config)).second) continue;
     bool has_title = !list.is_single && !o.json;
     if (has_title) print("{}{}\n", seen.size() > 1 ? "\n" : "", job.name);
-    code = std::max(code, plan_one(*machine, job, o, o.json ? &answers : nullptr));
+    code =
+        std::max(code, plan_one(*machine, job, o, o.json ? &answers : nullptr));
   }
   if (o.json) {
     print("{}\n", (list.is_single ? answers.at(0) : answers).dump(1));

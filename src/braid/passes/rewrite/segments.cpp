@@ -109,7 +109,7 @@ class Cutter {
 bool fits_any(const std::string& name,
               const std::vector<std::string>& patterns) {
   return std::ranges::any_of(patterns, [&](const std::string& pattern) {
-    return layer_length(name, pattern) == name.size();
+    return layer_length(name, pattern) > 0;
   });
 }
 

@@ -34,7 +34,7 @@ class Clocks {
     int last = p < n_ ? p : std::min(p + depth_, slots_ - 1);
     for (; fetched_ <= last; ++fetched_) fetch(fetched_);
     if (waits_for_gate(p - 1)) end_slot(p - 1, gate);
-    SlotUse& slot = timeline_.slots[static_cast<size_t>(p)];
+    SlotTimes& slot = timeline_.slots[static_cast<size_t>(p)];
     slot.open_ns = gate;
     slot.begin_ns = std::max({gate, at(fetch_, p), at(gather_, p)});
     const Mode& mode = mode_of(p);

@@ -19,7 +19,7 @@ struct StreamUse {
   int64_t finish_ns = 0;  // when its last work ends
 };
 
-struct SlotUse {
+struct SlotTimes {
   int64_t open_ns = 0;   // when its gate opened
   int64_t begin_ns = 0;  // of computing
   int64_t end_ns = 0;
@@ -32,7 +32,7 @@ struct Timeline {
   int64_t peak_bytes = 0;
   int64_t host_bytes = 0;
   int binding_slot = 0;  // the first one with the peak
-  std::vector<SlotUse> slots = {};
+  std::vector<SlotTimes> slots = {};
   std::array<StreamUse, kNumStreams> streams = {};  // by Stream
 
   bool fits(const Instance& instance) const {
