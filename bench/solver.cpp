@@ -69,12 +69,12 @@ std::vector<Layer> cnn(int n) {
   std::vector<Layer> layers;
   for (int i = 0; i < n; ++i) {
     double at = static_cast<double>(i) / n;
-    double activations = 2e9 * std::pow(0.02, at);
+    double activations = 2e9 * std::pow(0.06, at);
     double weights = 1e5 * std::pow(1000, at);
     layers.push_back({.name = fmt::format("block.{}", i),
                       .forward_ns = 2e6 * (1 + 0.5 * at),
                       .activations = activations,
-                      .input = activations / 5,
+                      .input = activations / 8,
                       .weights = weights,
                       .optimizer = 4 * weights});
   }

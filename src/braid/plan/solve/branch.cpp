@@ -8,19 +8,8 @@ namespace {
 
 using Wide = __int128;
 
-// The instance with one more row per segment: the best of each number. A plan
-// with those for segments that are not decided yet is no slower and no larger
-// than any plan that it may become.
-Instance with_best_rows(const Instance& instance, const Rows& rows) {
-  Instance made = instance;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    made.segments[i].modes.push_back(
-        best_of_rows(instance.segments[i], rows[i]));
-  }
-  return made;
-}
-
-// A plan that is decided segment by segment.
+// A plan that is decided segment by segment; those that are not yet have the
+// best of each number. It is no slower and no larger than any that it may become.
 class PartialPlan {
  public:
   PartialPlan(const Instance& instance, const Rows& rows, int depth)
@@ -50,12 +39,12 @@ class PartialPlan {
 // What duals say about a plan in part: a sum over its segments.
 class DualSum {
  public:
-  DualSum(const Instance& instance, const Duals& duals)
+  DualSum(const Instance& instance, const Rows& rows, const Duals& duals)
       : above_(row_costs(instance, duals)),
-        sum_(scaled_bound(instance, duals)) {
-    for (auto& costs : above_) {
-      Wide least = *std::ranges::min_element(costs);
-      for (Wide& cost : costs) cost -= least;
+        sum_(scaled_bound(instance, rows, duals)) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Wide least = least_cost(above_[i], rows[i]);
+      for (Wide& cost : above_[i]) cost -= least;
     }
   }
   // What a row adds to the bound.
@@ -85,7 +74,9 @@ class TimeSearch {
         partial_(instance, rows, depth),
         incumbent_(incumbent),
         looks_(looks) {
-    for (const Duals& duals : pool) sums_.emplace_back(instance, duals);
+    for (const Duals& duals : pool) {
+      sums_.emplace_back(instance, rows, duals);
+    }
     order_.resize(rows.size());
     std::iota(order_.begin(), order_.end(), 0);
     if (sums_.empty()) return;

@@ -163,16 +163,24 @@ std::vector<std::array<double, kTimeFields.size()>> flow_weights(
   return made;
 }
 
-Wide scaled_bound(const Instance& instance, const Duals& duals) {
+Wide least_cost(const std::vector<Wide>& costs,
+                const std::vector<int32_t>& rows) {
+  Wide least = costs[size_t(rows.front())];
+  for (int32_t row : rows) least = std::min(least, costs[size_t(row)]);
+  return least;
+}
+
+Wide scaled_bound(const Instance& instance, const Rows& rows,
+                  const Duals& duals) {
   Wide sum = constant(instance, duals);
-  for (const auto& costs : row_costs(instance, duals)) {
-    sum += *std::ranges::min_element(costs);
-  }
+  auto costs = row_costs(instance, duals);
+  for (size_t i = 0; i < rows.size(); ++i) sum += least_cost(costs[i], rows[i]);
   return sum;
 }
 
-int64_t lower_bound(const Instance& instance, const Duals& duals) {
-  return rounded_up(scaled_bound(instance, duals));
+int64_t lower_bound(const Instance& instance, const Rows& rows,
+                    const Duals& duals) {
+  return rounded_up(scaled_bound(instance, rows, duals));
 }
 
 Duals whole_duals(const EventGraph& graph, int depth, const Shares& shares,
