@@ -1,7 +1,7 @@
-// Checks what a solution claims, from the words of the model alone: which rows a
-// depth may have, that the flow is one through the events of a step, and what it
-// and the prices bound. Sums are taken slot by slot, without any of the solver's
-// code but the bytes of a plan.
+// Checks what a solution claims, from the words of the model alone: which rows
+// a depth may have, that the flow is one through the events of a step, and what
+// it and the prices bound. Sums are taken slot by slot, without any of the
+// solver's code but the bytes of a plan.
 #pragma once
 
 #include <algorithm>
@@ -120,7 +120,8 @@ class BoundChecker {
     return sum;
   }
 
-  bool fits(const std::vector<Mode>& least, int segment, const Mode& mode) const {
+  bool fits(const std::vector<Mode>& least, int segment,
+            const Mode& mode) const {
     int64_t host = 0;
     for (int i = 0; i < n_; ++i) {
       host += (i == segment ? mode : least[size_t(i)]).host;
@@ -136,9 +137,8 @@ class BoundChecker {
     return true;
   }
 
-  __int128 row_cost(
-      int i, const Mode& m, const Duals& duals,
-      std::map<std::pair<EventKind, int>, int64_t>& flow) const {
+  __int128 row_cost(int i, const Mode& m, const Duals& duals,
+                    std::map<std::pair<EventKind, int>, int64_t>& flow) const {
     int back = slots_ - 1 - i;
     auto passing = [&](EventKind kind, int p) -> __int128 {
       auto at = flow.find({kind, p});
@@ -163,8 +163,8 @@ class BoundChecker {
 
   template <class Test>
   bool every(int slot, const Test& test) const {
-    const auto& modes = in_.segments[size_t(std::min(slot, slots_ - 1 - slot))]
-                            .modes;
+    const auto& modes =
+        in_.segments[size_t(std::min(slot, slots_ - 1 - slot))].modes;
     return std::ranges::all_of(modes, test);
   }
   bool gathers(int q) const {
@@ -203,15 +203,17 @@ class BoundChecker {
         return is(kEvict, p - 1) || is(kCompute, p) ||
                (is(kScatter, p) &&
                 every(p, [](const Mode& m) { return m.rb > 0; }));
-      case kUpdate: return is(kEvict, p) || (from.kind == kUpdate && from.slot < p);
+      case kUpdate:
+        return is(kEvict, p) || (from.kind == kUpdate && from.slot < p);
       case kEnd:
         return is(kEvict, slots_ - 1) || from.kind == kUpdate || is_comm;
     }
     return false;
   }
 
-  // The order of the comm stream: at the gate of slot p the gather of slot p + d,
-  // then the scatter of slot p - 1; without depth a scatter is behind its slot.
+  // The order of the comm stream: at the gate of slot p the gather of slot p +
+  // d, then the scatter of slot p - 1; without depth a scatter is behind its
+  // slot.
   bool is_queued_before(const Event& a, const Event& b) const {
     auto place = [&](const Event& e) {
       if (e.kind == EventKind::kGather) return 2 * std::max(e.slot - d_, 0);

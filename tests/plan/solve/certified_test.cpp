@@ -178,9 +178,9 @@ TEST(Rows, ThoseThatAnotherBeatsGo) {
   smaller.f = 9;
   base.res = slower.res = dependent.res = 10;
   dependent.dep = true;
-  Instance instance{.depths = {0},
-                    .segments = {{"s", {slower, base, smaller, base,
-                                        dependent}}}};
+  Instance instance{
+      .depths = {0},
+      .segments = {{"s", {slower, base, smaller, base, dependent}}}};
   EXPECT_EQ(undominated_rows(instance), (Rows{{1, 2}}));
 }
 

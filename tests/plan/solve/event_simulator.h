@@ -1,5 +1,5 @@
-// A step played event by event: streams with queues of tasks, and memory that is
-// taken and given back as tasks start and end. Written from the words of the
+// A step played event by event: streams with queues of tasks, and memory that
+// is taken and given back as tasks start and end. Written from the words of the
 // model alone, to check replay() against.
 #pragma once
 

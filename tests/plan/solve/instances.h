@@ -33,9 +33,9 @@ inline int long_or_short(int long_form, int short_form) {
 struct RandomInstance {
   int least_segments = 3, most_segments = 5;
   std::vector<int> depths = {0, 1, 2, 3};
-  bool equal = false;        // all segments alike
+  bool equal = false;  // all segments alike
   bool host_limit = false;
-  bool extras = false;       // collectives, gradients that stay, edges
+  bool extras = false;  // collectives, gradients that stay, edges
 };
 
 // What a layer computes and holds.

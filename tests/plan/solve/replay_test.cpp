@@ -119,8 +119,7 @@ TEST(Evaluator, IsReplayWhateverWasTriedBefore) {
     for (int change = 0; change < 30; ++change) {
       auto segment = static_cast<int>(
           number_between(random, 0, instance.num_segments() - 1));
-      plan.set(segment,
-               static_cast<int32_t>(number_between(random, 0, 11)));
+      plan.set(segment, static_cast<int32_t>(number_between(random, 0, 11)));
       if (one_in(random, 3)) plan.undo();
       if (one_in(random, 3)) plan.keep();
       Timeline timeline = replay(instance, depth, plan.modes());

@@ -31,7 +31,9 @@ Instance read_instance(const std::string& path) {
   io::MappedFile file(path);
   std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
                         file.bytes().size());
-  return plan::parse_instance(text, path);
+  Instance instance = plan::parse_instance(text, path);
+  file.check();
+  return instance;
 }
 
 double milliseconds(int64_t ns) { return static_cast<double>(ns) / 1e6; }
@@ -91,10 +93,9 @@ std::string limit_text(int64_t limit) {
 std::string slot_text(const Instance& instance, int slot) {
   int i = plan::segment_of_slot(slot, instance.num_segments());
   const std::string& name = instance.segments[static_cast<size_t>(i)].name;
-  return fmt::format("{} of {}",
-                     slot < instance.num_segments() ? "forward" : "backward",
-                     name.empty() ? fmt::format("segment {}", i)
-                                  : printable(name, 40));
+  return fmt::format(
+      "{} of {}", slot < instance.num_segments() ? "forward" : "backward",
+      name.empty() ? fmt::format("segment {}", i) : printable(name, 40));
 }
 
 std::string bound_text(const Solution& s) {
@@ -139,8 +140,9 @@ void print_streams(const Solution& s) {
     if (use.busy_ns == 0) continue;
     names.cells.emplace_back(plan::kStreamNames[k]);
     busy.cells.push_back(fmt::format(
-        "{:.0f} %", 100 * static_cast<double>(use.busy_ns) /
-                        static_cast<double>(std::max(s.time_ns(), int64_t{1}))));
+        "{:.0f} %",
+        100 * static_cast<double>(use.busy_ns) /
+            static_cast<double>(std::max(s.time_ns(), int64_t{1}))));
     share.cells.push_back(fmt::format("{:.0f} %", 100 * s.stream_shares[k]));
   }
   if (s.ns_per_byte > 0) {
@@ -212,12 +214,11 @@ int run_plan(const PlanOptions& o) {
 }
 
 std::string solver_words() {
-  std::string text;
+  std::string text = "Solvers:\n";
   for (const plan::Solver& solver : plan::solvers()) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", solver.name,
-                        solver.words);
+    text += fmt::format("  {:<12}{}\n", solver.name, solver.words);
   }
-  return text + " (certified)";
+  return text;
 }
 
 }  // namespace
@@ -228,11 +229,12 @@ Action add_plan(CLI::App& app) {
   add("--instance", o->instance, "FILE",
       "A planning problem as bare numbers (JSON, docs/plan.md)")
       ->required();
-  add("--solver", o->solve.solver, "NAME", solver_words().c_str());
+  add("--solver", o->solve.solver, "NAME", "One of those below (certified)");
   add.whole("--effort", o->solve.effort, "N",
             "Work to spend, not seconds (what fits the size)");
   add.whole("--seed", o->solve.seed, "N", "Of what is drawn (0)");
   app.add_flag("--json", o->json, "Print JSON");
+  app.footer(solver_words());
   return [o] { return run_plan(*o); };
 }
 

@@ -9,7 +9,8 @@ namespace {
 using Wide = __int128;
 
 // A plan that is decided segment by segment; those that are not yet have the
-// best of each number. It is no slower and no larger than any that it may become.
+// best of each number. It is no slower and no larger than any that it may
+// become.
 class PartialPlan {
  public:
   PartialPlan(const Instance& instance, const Rows& rows, int depth)

@@ -14,9 +14,9 @@
 namespace braid::plan {
 namespace {
 
-constexpr int kMostProved = 12;           // segments
-constexpr int64_t kLooks = 3'000'000;     // of the proof of a depth
-constexpr int64_t kMovesPerStep = 60;     // of annealing, of the bound
+constexpr int kMostProved = 12;        // segments
+constexpr int64_t kLooks = 3'000'000;  // of the proof of a depth
+constexpr int64_t kMovesPerStep = 60;  // of annealing, of the bound
 
 int64_t default_effort(const Instance& instance) {
   int n = instance.num_segments();
@@ -221,9 +221,8 @@ class Certified {
     // Where the duals say that bytes are free they are not quite.
     double floor = slot / (1 + static_cast<double>(instance_.device_bytes));
     options.price = 1.5 * state.relaxation->price_sum() + floor;
-    options.host_price =
-        1.5 * state.relaxation->host_price() +
-        slot / (1 + static_cast<double>(instance_.host_bytes));
+    options.host_price = 1.5 * state.relaxation->host_price() +
+                         slot / (1 + static_cast<double>(instance_.host_bytes));
     options.bound = state.bound;
     return options;
   }
@@ -270,8 +269,7 @@ class Certified {
 
   // --- the answer ----------------------------------------------------------
   Solution answer() {
-    Solution made =
-        solution_of(instance_, incumbent_.depth, incumbent_.modes);
+    Solution made = solution_of(instance_, incumbent_.depth, incumbent_.modes);
     made.lower_bound_ns = bound();
     made.proved = made.lower_bound_ns >= made.time_ns();
     for (DepthState& state : depths_) {
@@ -288,7 +286,8 @@ class Certified {
     }
     made.ns_per_host_byte =
         static_cast<double>(state.known.duals.host_price) / kDualOne;
-    made.stream_shares = stream_shares(instance_, made.modes, state.known.duals);
+    made.stream_shares =
+        stream_shares(instance_, made.modes, state.known.duals);
   }
 
   const Instance& instance_;

@@ -6,8 +6,8 @@
 //           - device limit * sum of prices - host limit * host price
 //
 // is at most the time of any plan of that depth and those rows that keeps the
-// limits. Flow and prices are whole numbers, so the bound can be checked without
-// rounding.
+// limits. Flow and prices are whole numbers, so the bound can be checked
+// without rounding.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct FlowArc {
 
 struct Duals {
   int depth = 0;
-  std::vector<FlowArc> arcs = {};      // those with flow
-  std::vector<int64_t> prices = {};    // per byte in each slot, of kDualOne
+  std::vector<FlowArc> arcs = {};    // those with flow
+  std::vector<int64_t> prices = {};  // per byte in each slot, of kDualOne
   int64_t host_price = 0;
 };
 

@@ -10,9 +10,9 @@
 namespace braid::plan {
 namespace {
 
-constexpr int kMostProved = 10;          // segments
-constexpr int64_t kLooks = 2'000'000;    // of a proof
-constexpr int64_t kPriceOne = 1 << 20;   // what prices of all slots sum up to
+constexpr int kMostProved = 10;         // segments
+constexpr int64_t kLooks = 2'000'000;   // of a proof
+constexpr int64_t kPriceOne = 1 << 20;  // what prices of all slots sum up to
 constexpr int64_t kMostHostPrice = int64_t{1} << 60;
 
 using Wide = __int128;
@@ -206,9 +206,8 @@ class Search {
   void prove() {
     if (found_.is_proved() || instance_.num_segments() > kMostProved) return;
     int64_t looks = kLooks;
-    bool is_proved = branch_on_peak(instance_, rows_, found_.depth,
-                                    pool_, &found_.peak_bytes, &found_.modes,
-                                    &looks);
+    bool is_proved = branch_on_peak(instance_, rows_, found_.depth, pool_,
+                                    &found_.peak_bytes, &found_.modes, &looks);
     if (is_proved) found_.bound_bytes = found_.peak_bytes;
   }
 
