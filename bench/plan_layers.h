@@ -13,16 +13,16 @@ namespace braid::bench {
 // Times in ns, sizes in bytes.
 struct Layer {
   std::string name;
-  double forward_ns = 0;        // backward takes twice as long
-  double activations = 0;       // that backward reads
-  double input = 0;             // of those, enough to make the rest again
-  double weights = 0;           // as much as their gradients
-  double optimizer = 0;         // masters and moments
+  double forward_ns = 0;   // backward takes twice as long
+  double activations = 0;  // that backward reads
+  double input = 0;        // of those, enough to make the rest again
+  double weights = 0;      // as much as their gradients
+  double optimizer = 0;    // masters and moments
 };
 
 struct Machine {
-  double link = 25;        // GB/s = bytes/ns, each way
-  double host_adam = 40;   // bytes/ns of optimizer state on the host
+  double link = 25;       // GB/s = bytes/ns, each way
+  double host_adam = 40;  // bytes/ns of optimizer state on the host
   double device_adam = 800;
 };
 

@@ -57,10 +57,9 @@ std::vector<Layer> encdec(int n) {
   std::vector<Layer> layers;
   for (int i = 0; i < n; ++i) {
     bool decoder = i >= n / 2;
-    layers.push_back(transformer_layer(fmt::format("layer.{}", i),
-                                       decoder ? 4096 : 3072,
-                                       decoder ? 4096 : 8192,
-                                       decoder ? 4.0 / 3 : 1));
+    layers.push_back(
+        transformer_layer(fmt::format("layer.{}", i), decoder ? 4096 : 3072,
+                          decoder ? 4096 : 8192, decoder ? 4.0 / 3 : 1));
   }
   return layers;
 }
@@ -69,12 +68,12 @@ std::vector<Layer> cnn(int n) {
   std::vector<Layer> layers;
   for (int i = 0; i < n; ++i) {
     double at = static_cast<double>(i) / n;
-    double activations = 2e9 * std::pow(0.02, at);
+    double activations = 2e9 * std::pow(0.06, at);
     double weights = 1e5 * std::pow(1000, at);
     layers.push_back({.name = fmt::format("block.{}", i),
                       .forward_ns = 2e6 * (1 + 0.5 * at),
                       .activations = activations,
-                      .input = activations / 5,
+                      .input = activations / 8,
                       .weights = weights,
                       .optimizer = 4 * weights});
   }
@@ -87,8 +86,7 @@ std::vector<Layer> uneq(int n) {
   uint64_t count = 0;
   auto factor = [&] { return std::pow(10.0, random.uniform(count++) - 0.5); };
   for (int i = 0; i < n; ++i) {
-    Layer layer =
-        transformer_layer(fmt::format("layer.{}", i), 4096, 8192);
+    Layer layer = transformer_layer(fmt::format("layer.{}", i), 4096, 8192);
     layer.forward_ns *= factor();
     layer.activations *= factor();
     layer.input = layer.activations * 0.1 * factor();
@@ -125,8 +123,8 @@ Timed timed(const plan::Instance& instance, const char* solver,
 std::string slower(const plan::Instance& instance, const char* solver,
                    const plan::Solution& best) {
   Timed made = timed(instance, solver);
-  if (!made.solution.feasible) return fmt::format("{:>8}{:>9.2f}", "-",
-                                                  made.seconds);
+  if (!made.solution.feasible)
+    return fmt::format("{:>8}{:>9.2f}", "-", made.seconds);
   double by = static_cast<double>(made.solution.time_ns()) /
               static_cast<double>(best.time_ns());
   return fmt::format("{:>+8.1f}{:>9.2f}", 100 * (by - 1), made.seconds);
@@ -148,8 +146,8 @@ void run_one(const Settings& settings, const Profile& profile, double link) {
       instance_of(profile.layers(settings.n), {.link = link}, depths);
   plan::Rows rows = plan::undominated_rows(instance);
   int64_t least = plan::find_least_peak(instance, rows, 300).peak_bytes;
-  int64_t most = plan::replay(instance, 0, plan::fastest_rows(instance))
-                     .peak_bytes;
+  int64_t most =
+      plan::replay(instance, 0, plan::fastest_rows(instance)).peak_bytes;
   for (double limit : {0.0, 0.05, 0.2, 0.5, 0.8, 1.0}) {
     instance.device_bytes =
         least + whole(limit * static_cast<double>(most - least));

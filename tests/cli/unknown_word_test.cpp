@@ -29,6 +29,7 @@ class UnknownWord : public testing::Test {
     add("eval", add_eval);
     add("predict", add_predict);
     add("runs", add_runs);
+    add("plan", add_plan);
     add("step", add_step);
     add("inspect", add_inspect);
   }

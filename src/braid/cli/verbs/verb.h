@@ -33,5 +33,6 @@ Action add_export(CLI::App& app);
 Action add_eval(CLI::App& app);
 Action add_predict(CLI::App& app);
 Action add_runs(CLI::App& app);
+Action add_plan(CLI::App& app);
 
 }  // namespace braid::cli

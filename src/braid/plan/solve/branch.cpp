@@ -8,19 +8,9 @@ namespace {
 
 using Wide = __int128;
 
-// The instance with one more row per segment: the best of each number. A plan
-// with those for segments that are not decided yet is no slower and no larger
-// than any plan that it may become.
-Instance with_best_rows(const Instance& instance, const Rows& rows) {
-  Instance made = instance;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    made.segments[i].modes.push_back(
-        best_of_rows(instance.segments[i], rows[i]));
-  }
-  return made;
-}
-
-// A plan that is decided segment by segment.
+// A plan that is decided segment by segment; those that are not yet have the
+// best of each number. It is no slower and no larger than any that it may
+// become.
 class PartialPlan {
  public:
   PartialPlan(const Instance& instance, const Rows& rows, int depth)
@@ -47,15 +37,14 @@ class PartialPlan {
   Evaluator plan_;
 };
 
-// What duals say about a plan in part: a sum over its segments.
-class DualSum {
+// What prices say about a plan in part: a sum over its segments.
+class CostSum {
  public:
-  DualSum(const Instance& instance, const Duals& duals)
-      : above_(row_costs(instance, duals)),
-        sum_(scaled_bound(instance, duals)) {
-    for (auto& costs : above_) {
-      Wide least = *std::ranges::min_element(costs);
-      for (Wide& cost : costs) cost -= least;
+  CostSum(const Rows& rows, std::vector<std::vector<Wide>> costs, Wide sum)
+      : above_(std::move(costs)), sum_(sum) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Wide least = least_cost(above_[i], rows[i]);
+      for (Wide& cost : above_[i]) cost -= least;
     }
   }
   // What a row adds to the bound.
@@ -67,7 +56,7 @@ class DualSum {
     for (int32_t row : rows) most = std::max(most, above(segment, row));
     return most;
   }
-  bool allows(int64_t time) const { return sum_ <= Wide{time} * kDualOne; }
+  Wide sum() const { return sum_; }
   void add(Wide above) { sum_ += above; }
 
  private:
@@ -75,47 +64,49 @@ class DualSum {
   Wide sum_;
 };
 
-class TimeSearch {
- public:
-  TimeSearch(const Instance& instance, const Rows& rows, int depth,
-             const std::vector<Duals>& pool, Incumbent& incumbent,
-             int64_t* looks)
-      : instance_(instance),
-        rows_(rows),
-        partial_(instance, rows, depth),
-        incumbent_(incumbent),
-        looks_(looks) {
-    for (const Duals& duals : pool) sums_.emplace_back(instance, duals);
-    order_.resize(rows.size());
-    std::iota(order_.begin(), order_.end(), 0);
-    if (sums_.empty()) return;
-    std::ranges::stable_sort(order_, std::ranges::greater{}, [&](int i) {
-      return sums_[0].spread(i, rows_[size_t(i)]);
+// Segments with the most at stake first, of each the most promising row first.
+std::vector<int> search_order(const std::vector<CostSum>& sums, Rows& rows) {
+  std::vector<int> order(rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (sums.empty()) return order;
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](int i) {
+    return sums[0].spread(i, rows[size_t(i)]);
+  });
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::ranges::stable_sort(rows[i], {}, [&](int32_t row) {
+      return sums[0].above(static_cast<int>(i), row);
     });
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      std::ranges::stable_sort(rows_[i], {}, [&](int32_t row) {
-        return sums_[0].above(static_cast<int>(i), row);
-      });
-    }
   }
+  return order;
+}
 
+// Goes through all plans that `Goal` does not leave out.
+template <class Goal>
+class Search {
+ public:
+  Search(const Instance& instance, const Rows& rows, int depth,
+         std::vector<CostSum> sums, Goal goal, int64_t* looks)
+      : rows_(rows),
+        partial_(instance, rows, depth),
+        sums_(std::move(sums)),
+        order_(search_order(sums_, rows_)),
+        goal_(goal),
+        looks_(looks) {}
+
+  // False when there are no looks left.
   bool run() { return may_be_better() ? decide(0) : true; }
 
  private:
   bool may_be_better() {
-    int64_t target = incumbent_.target();
-    for (const DualSum& sum : sums_) {
-      if (!sum.allows(target - 1)) return false;
+    for (size_t k = 0; k < sums_.size(); ++k) {
+      if (!goal_.allows(sums_[k].sum(), k)) return false;
     }
-    Evaluator& plan = partial_.plan();
-    return plan.host() <= instance_.host_bytes &&
-           plan.peak() <= instance_.device_bytes && plan.time() < target;
+    return goal_.allows(partial_.plan());
   }
 
-  // False when there are no looks left.
   bool decide(size_t at) {
     if (at == order_.size()) {
-      incumbent_.offer(partial_.plan());
+      goal_.take(partial_.plan());
       return true;
     }
     int i = order_[at];
@@ -133,60 +124,50 @@ class TimeSearch {
   }
 
   void add(int segment, int32_t row, int sign) {
-    for (DualSum& sum : sums_) sum.add(sign * sum.above(segment, row));
+    for (CostSum& sum : sums_) sum.add(sign * sum.above(segment, row));
   }
 
-  const Instance& instance_;
-  Rows rows_;  // the most promising first
+  Rows rows_;
   PartialPlan partial_;
-  std::vector<DualSum> sums_;
+  std::vector<CostSum> sums_;
   std::vector<int> order_;
-  Incumbent& incumbent_;
+  Goal goal_;
   int64_t* looks_;
 };
 
-class PeakSearch {
- public:
-  PeakSearch(const Instance& instance, const Rows& rows, int depth,
-             int64_t* peak, std::vector<int32_t>* modes, int64_t* looks)
-      : instance_(instance),
-        rows_(rows),
-        partial_(instance, rows, depth),
-        peak_(peak),
-        modes_(modes),
-        looks_(looks) {}
+// Plans that fit and are faster than the incumbent.
+struct LessTime {
+  const Instance& instance;
+  Incumbent& incumbent;
 
-  bool run() { return may_be_better() ? decide(0) : true; }
-
- private:
-  bool may_be_better() {
-    const Evaluator& plan = partial_.plan();
-    return plan.host() <= instance_.host_bytes && plan.peak() < *peak_;
+  bool allows(Wide sum, size_t) const {
+    return sum <= Wide{incumbent.target() - 1} * kDualOne;
   }
-
-  bool decide(int i) {
-    if (i == instance_.num_segments()) {
-      *peak_ = partial_.plan().peak();
-      *modes_ = partial_.plan().modes();
-      return true;
-    }
-    bool finished = true;
-    for (int32_t row : rows_[size_t(i)]) {
-      if (--*looks_ < 0) return false;
-      partial_.decide(i, row);
-      finished = !may_be_better() || decide(i + 1);
-      if (!finished) break;
-    }
-    partial_.open(i);
-    return finished;
+  bool allows(Evaluator& plan) const {
+    return plan.host() <= instance.host_bytes &&
+           plan.peak() <= instance.device_bytes &&
+           plan.time() < incumbent.target();
   }
+  void take(Evaluator& plan) const { incumbent.offer(plan); }
+};
 
-  const Instance& instance_;
-  const Rows& rows_;
-  PartialPlan partial_;
-  int64_t* peak_;
-  std::vector<int32_t>* modes_;
-  int64_t* looks_;
+// Plans that keep the host's limit and have a lower peak.
+struct LessPeak {
+  const Instance& instance;
+  const std::vector<PeakPrices>& pool;
+  int64_t* peak;
+  std::vector<int32_t>* modes;
+
+  bool allows(Wide sum, size_t k) const {
+    return sum <= Wide{*peak - 1} * pool[k].total;
+  }
+  bool allows(Evaluator& plan) const {
+    return plan.host() <= instance.host_bytes && plan.peak() < *peak;
+  }
+  void take(Evaluator& plan) const {
+    *peak = plan.peak();
+    *modes = plan.modes();
+  }
 };
 
 }  // namespace
@@ -194,13 +175,30 @@ class PeakSearch {
 bool branch_and_bound(const Instance& instance, const Rows& rows, int depth,
                       const std::vector<Duals>& pool, Incumbent& incumbent,
                       int64_t* looks) {
-  return TimeSearch(instance, rows, depth, pool, incumbent, looks).run();
+  std::vector<CostSum> sums;
+  for (const Duals& duals : pool) {
+    sums.emplace_back(rows, row_costs(instance, duals),
+                      scaled_bound(instance, rows, duals));
+  }
+  return Search(instance, rows, depth, std::move(sums),
+                LessTime{instance, incumbent}, looks)
+      .run();
 }
 
 bool branch_on_peak(const Instance& instance, const Rows& rows, int depth,
-                    int64_t* peak, std::vector<int32_t>* modes,
-                    int64_t* looks) {
-  return PeakSearch(instance, rows, depth, peak, modes, looks).run();
+                    const std::vector<PeakPrices>& pool, int64_t* peak,
+                    std::vector<int32_t>* modes, int64_t* looks) {
+  std::vector<CostSum> sums;
+  for (const PeakPrices& prices : pool) {
+    Wide sum = prices.constant;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      sum += least_cost(prices.costs[i], rows[i]);
+    }
+    sums.emplace_back(rows, prices.costs, sum);
+  }
+  return Search(instance, rows, depth, std::move(sums),
+                LessPeak{instance, pool, peak, modes}, looks)
+      .run();
 }
 
 }  // namespace braid::plan

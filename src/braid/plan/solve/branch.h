@@ -17,9 +17,18 @@ bool branch_and_bound(const Instance& instance, const Rows& rows, int depth,
                       const std::vector<Duals>& pool, Incumbent& incumbent,
                       int64_t* looks);
 
+// What bounds the peak: of any plan it is at least the sum of its rows' costs,
+// plus the constant, over the total.
+struct PeakPrices {
+  std::vector<std::vector<__int128>> costs = {};
+  __int128 constant = 0;
+  int64_t total = 0;
+};
+
 // The same for the least peak within the limit of the host: plans below
 // `*peak`, which is lowered with `modes`.
 bool branch_on_peak(const Instance& instance, const Rows& rows, int depth,
-                    int64_t* peak, std::vector<int32_t>* modes, int64_t* looks);
+                    const std::vector<PeakPrices>& pool, int64_t* peak,
+                    std::vector<int32_t>* modes, int64_t* looks);
 
 }  // namespace braid::plan

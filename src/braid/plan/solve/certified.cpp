@@ -14,9 +14,9 @@
 namespace braid::plan {
 namespace {
 
-constexpr int kMostProved = 12;           // segments
-constexpr int64_t kLooks = 3'000'000;     // of the proof of a depth
-constexpr int64_t kMovesPerStep = 60;     // of annealing, of the bound
+constexpr int kMostProved = 12;        // segments
+constexpr int64_t kLooks = 3'000'000;  // of the proof of a depth
+constexpr int64_t kMovesPerStep = 60;  // of annealing, of the bound
 
 int64_t default_effort(const Instance& instance) {
   int n = instance.num_segments();
@@ -26,7 +26,8 @@ int64_t default_effort(const Instance& instance) {
 // A depth, and what is known of it.
 struct DepthState {
   int depth = 0;
-  int64_t bound = 0;  // the highest one
+  int64_t bound = 0;  // the highest one; kNoLimit: no plan fits
+  Rows rows = {};     // that a plan may have
   DepthBound known = {};
   std::unique_ptr<Relaxation> relaxation = {};
 
@@ -54,19 +55,25 @@ class Certified {
 
  private:
   // --- bounds --------------------------------------------------------------
-  // The fastest row of each kind everywhere: no plan of that depth is faster.
+  // The best of the rows that may be, of each number: no plan of that depth is
+  // faster.
   void find_floors() {
-    Instance best = instance_;
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      best.segments[i].modes = {best_of_rows(instance_.segments[i], rows_[i])};
-    }
-    std::vector<int32_t> first(rows_.size(), 0);
     for (int depth : instance_.depths) {
-      int64_t floor = replay(best, depth, first).time_ns;
-      DepthState state{.depth = depth, .bound = floor};
-      state.known = {.depth = depth, .floor_ns = floor};
+      DepthState state{.depth = depth, .bound = kNoLimit};
+      state.rows = possible_rows(instance_, rows_, depth);
+      if (!state.rows.empty()) state.bound = floor_of(state.rows, depth);
+      state.known = {.depth = depth, .floor_ns = state.bound};
       depths_.push_back(std::move(state));
     }
+  }
+
+  int64_t floor_of(const Rows& rows, int depth) const {
+    Instance best = with_best_rows(instance_, rows);
+    std::vector<int32_t> last;
+    for (const SegmentModes& segment : best.segments) {
+      last.push_back(static_cast<int32_t>(segment.modes.size()) - 1);
+    }
+    return replay(best, depth, last).time_ns;
   }
 
   int64_t bound() const {
@@ -90,7 +97,7 @@ class Certified {
       if (!is_open(state)) continue;
       if (!state.relaxation) {
         state.relaxation =
-            std::make_unique<Relaxation>(instance_, rows_, state.depth);
+            std::make_unique<Relaxation>(instance_, state.rows, state.depth);
         if (last) state.relaxation->start_from(*last);
       }
       run_bound(state, steps);
@@ -104,7 +111,7 @@ class Certified {
     }
     state.relaxation->run(steps);
     Duals duals = state.relaxation->duals();
-    int64_t bound = lower_bound(instance_, duals);
+    int64_t bound = lower_bound(instance_, state.rows, duals);
     if (state.has_duals() && bound <= state.known.dual_ns) return;
     state.known.dual_ns = bound;
     state.known.duals = std::move(duals);
@@ -156,13 +163,12 @@ class Certified {
     }
     // The fastest rows, and from there down to the limit.
     for (const DepthState& state : depths_) {
+      if (state.rows.empty()) continue;
       Evaluator plan(instance_, state.depth);
       plan.assign(fastest_rows(instance_));
-      if (descend_to_limit(plan, rows_)) {
-        climb(plan, rows_);
-        incumbent_.offer(plan);
-      }
-      starts_.push_back(plan.modes());
+      if (!descend_to_limit(plan, state.rows)) continue;
+      climb(plan, state.rows);
+      incumbent_.offer(plan);
     }
     return true;
   }
@@ -193,7 +199,7 @@ class Certified {
     Rows rows = worthwhile_rows(state);
     Evaluator plan(instance_, state.depth);
     if (round == 0 || !incumbent_.is_found || incumbent_.depth != state.depth) {
-      plan.assign(round_fractions(rows_, state.relaxation->fractions()));
+      plan.assign(round_fractions(state.rows, state.relaxation->fractions()));
     } else {
       plan.assign(incumbent_.modes);
     }
@@ -215,9 +221,8 @@ class Certified {
     // Where the duals say that bytes are free they are not quite.
     double floor = slot / (1 + static_cast<double>(instance_.device_bytes));
     options.price = 1.5 * state.relaxation->price_sum() + floor;
-    options.host_price =
-        1.5 * state.relaxation->host_price() +
-        slot / (1 + static_cast<double>(instance_.host_bytes));
+    options.host_price = 1.5 * state.relaxation->host_price() +
+                         slot / (1 + static_cast<double>(instance_.host_bytes));
     options.bound = state.bound;
     return options;
   }
@@ -233,18 +238,17 @@ class Certified {
 
   // Rows that a faster plan of this depth may have.
   Rows worthwhile_rows(const DepthState& state) const {
-    if (!incumbent_.is_found || !state.has_duals()) return rows_;
-    auto costs = row_costs(instance_, state.known.duals);
+    if (!incumbent_.is_found || !state.has_duals()) return state.rows;
+    const Duals& duals = state.known.duals;
+    auto costs = row_costs(instance_, duals);
     __int128 slack = static_cast<__int128>(incumbent_.time_ns) * kDualOne -
-                     scaled_bound(instance_, state.known.duals);
-    Rows rows;
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      __int128 least = *std::ranges::min_element(costs[i]);
-      rows.emplace_back();
-      for (int32_t row : rows_[i]) {
-        if (costs[i][size_t(row)] - least <= slack) rows.back().push_back(row);
-      }
-      if (rows.back().empty()) rows.back() = rows_[i];
+                     scaled_bound(instance_, state.rows, duals);
+    Rows rows = state.rows;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      __int128 most = least_cost(costs[i], rows[i]) + slack;
+      std::erase_if(rows[i],
+                    [&](int32_t row) { return costs[i][size_t(row)] > most; });
+      if (rows[i].empty()) rows[i] = state.rows[i];
     }
     return rows;
   }
@@ -265,8 +269,7 @@ class Certified {
 
   // --- the answer ----------------------------------------------------------
   Solution answer() {
-    Solution made =
-        solution_of(instance_, incumbent_.depth, incumbent_.modes);
+    Solution made = solution_of(instance_, incumbent_.depth, incumbent_.modes);
     made.lower_bound_ns = bound();
     made.proved = made.lower_bound_ns >= made.time_ns();
     for (DepthState& state : depths_) {
@@ -283,7 +286,8 @@ class Certified {
     }
     made.ns_per_host_byte =
         static_cast<double>(state.known.duals.host_price) / kDualOne;
-    made.stream_shares = stream_shares(instance_, made.modes, state.known.duals);
+    made.stream_shares =
+        stream_shares(instance_, made.modes, state.known.duals);
   }
 
   const Instance& instance_;
@@ -292,7 +296,6 @@ class Certified {
   Draws draws_;
   Incumbent incumbent_;
   std::vector<DepthState> depths_;
-  std::vector<std::vector<int32_t>> starts_;
   LeastPeak least_;
   Solution solution_;
 };

@@ -59,8 +59,8 @@ class Buckets {
 
  private:
   int32_t bucket(int64_t bytes) const {
-    auto limit = static_cast<__int128>(
-        std::max(instance_.device_bytes, int64_t{1}));
+    auto limit =
+        static_cast<__int128>(std::max(instance_.device_bytes, int64_t{1}));
     __int128 whole = (static_cast<__int128>(bytes) * kBuckets + limit - 1);
     return static_cast<int32_t>(std::min(whole / limit, __int128{1} << 30));
   }
@@ -135,8 +135,8 @@ class Buckets {
 Solution solve_dp(const Instance& instance, const SolveOptions& options) {
   Rows rows = undominated_rows(instance);
   // One segment ahead, as there, or what comes nearest.
-  auto depth = std::ranges::min_element(
-      instance.depths, {}, [](int d) { return std::abs(d - 1); });
+  auto depth = std::ranges::min_element(instance.depths, {},
+                                        [](int d) { return std::abs(d - 1); });
   Solution best;
   for (const auto& modes : Buckets(instance, rows, *depth).run()) {
     Solution made = solution_of(instance, *depth, modes);

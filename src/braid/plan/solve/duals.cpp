@@ -107,12 +107,15 @@ std::vector<Weights> weights_of(const Instance& instance, const Duals& duals) {
   for (int i = 0; i < n; ++i) {
     int back = slots - 1 - i;
     weights[size_t(i)].host = duals.host_price;
-    weights[size_t(i)].bytes = {
-        prices.of(0, slots - 1),       prices.of(i, back),
-        prices.of(i - d, i),           prices.of(back - d, back),
-        prices.of(i + 1, i + d),       prices.of(back + 1, back + d),
-        prices.of(i, i),               prices.of(back, back),
-        prices.of(back + 1, slots - 1)};
+    weights[size_t(i)].bytes = {prices.of(0, slots - 1),
+                                prices.of(i, back),
+                                prices.of(i - d, i),
+                                prices.of(back - d, back),
+                                prices.of(i + 1, i + d),
+                                prices.of(back + 1, back + d),
+                                prices.of(i, i),
+                                prices.of(back, back),
+                                prices.of(back + 1, slots - 1)};
   }
   return weights;
 }
@@ -163,16 +166,24 @@ std::vector<std::array<double, kTimeFields.size()>> flow_weights(
   return made;
 }
 
-Wide scaled_bound(const Instance& instance, const Duals& duals) {
+Wide least_cost(const std::vector<Wide>& costs,
+                const std::vector<int32_t>& rows) {
+  Wide least = costs[size_t(rows.front())];
+  for (int32_t row : rows) least = std::min(least, costs[size_t(row)]);
+  return least;
+}
+
+Wide scaled_bound(const Instance& instance, const Rows& rows,
+                  const Duals& duals) {
   Wide sum = constant(instance, duals);
-  for (const auto& costs : row_costs(instance, duals)) {
-    sum += *std::ranges::min_element(costs);
-  }
+  auto costs = row_costs(instance, duals);
+  for (size_t i = 0; i < rows.size(); ++i) sum += least_cost(costs[i], rows[i]);
   return sum;
 }
 
-int64_t lower_bound(const Instance& instance, const Duals& duals) {
-  return rounded_up(scaled_bound(instance, duals));
+int64_t lower_bound(const Instance& instance, const Rows& rows,
+                    const Duals& duals) {
+  return rounded_up(scaled_bound(instance, rows, duals));
 }
 
 Duals whole_duals(const EventGraph& graph, int depth, const Shares& shares,
@@ -191,9 +202,10 @@ Duals whole_duals(const EventGraph& graph, int depth, const Shares& shares,
     int64_t rest = flow[v];
     for (size_t k = 0; k < count; ++k) {
       double share = std::clamp(shares[v][k], 0.0, 1.0);
-      int64_t part = k == largest ? 0
-                                  : std::min(rest, static_cast<int64_t>(
-                                                       share * double(flow[v])));
+      int64_t part =
+          k == largest
+              ? 0
+              : std::min(rest, static_cast<int64_t>(share * double(flow[v])));
       rest -= part;
       if (part == 0) continue;
       duals.arcs.push_back(

@@ -5,14 +5,16 @@
 //             (times weighted by the flow + bytes weighted by the prices)
 //           - device limit * sum of prices - host limit * host price
 //
-// is at most the time of any plan of that depth that keeps the limits. Flow and
-// prices are whole numbers, so the bound can be checked without rounding.
+// is at most the time of any plan of that depth and those rows that keeps the
+// limits. Flow and prices are whole numbers, so the bound can be checked
+// without rounding.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "braid/plan/solve/event_graph.h"
+#include "braid/plan/solve/rows.h"
 
 namespace braid::plan {
 
@@ -28,21 +30,27 @@ struct FlowArc {
 
 struct Duals {
   int depth = 0;
-  std::vector<FlowArc> arcs = {};      // those with flow
-  std::vector<int64_t> prices = {};    // per byte in each slot, of kDualOne
+  std::vector<FlowArc> arcs = {};    // those with flow
+  std::vector<int64_t> prices = {};  // per byte in each slot, of kDualOne
   int64_t host_price = 0;
 };
 
 // The bound in ns, rounded up; below 0 when it says nothing. Throws
 // DefectError when the arcs are no flow through the events of such steps.
-int64_t lower_bound(const Instance& instance, const Duals& duals);
+int64_t lower_bound(const Instance& instance, const Rows& rows,
+                    const Duals& duals);
 
 // The same before rounding, of kDualOne.
-__int128 scaled_bound(const Instance& instance, const Duals& duals);
+__int128 scaled_bound(const Instance& instance, const Rows& rows,
+                      const Duals& duals);
 
 // What a row adds to the bound, of kDualOne, for all rows of all segments.
 std::vector<std::vector<__int128>> row_costs(const Instance& instance,
                                              const Duals& duals);
+
+// The least of those of some rows.
+__int128 least_cost(const std::vector<__int128>& costs,
+                    const std::vector<int32_t>& rows);
 
 // Which part of the flow passes each time of kTimeFields, by segment.
 std::vector<std::array<double, kTimeFields.size()>> flow_weights(

@@ -121,8 +121,7 @@ void Evaluator::change_bytes(int segment, const Mode& from, const Mode& to) {
 void Evaluator::set_work(int segment, const Mode& mode) {
   work_[static_cast<size_t>(segment)] = {mode.f, mode.hf, mode.of, 0, false};
   work_[static_cast<size_t>(slots_ - 1 - segment)] = {
-      mode.b, mode.hb, mode.ob, mode.u,
-      mode.dep && mode.hb > 0 && mode.of > 0};
+      mode.b, mode.hb, mode.ob, mode.u, mode.dep && mode.hb > 0 && mode.of > 0};
 }
 
 // Slots before the first changed one are as they were kept.
@@ -146,7 +145,8 @@ int64_t Evaluator::run_clocks() {
     now.gate = std::max(last.compute, clocks[p - depth - 1].evict);
     now.fetch = std::max(last.fetch, clocks[p - depth].gate);
     if (work.reads_evicted) {
-      now.fetch = std::max(now.fetch, evicted(static_cast<int>(slots_ - 1 - p)));
+      now.fetch =
+          std::max(now.fetch, evicted(static_cast<int>(slots_ - 1 - p)));
     }
     now.fetch += work.fetch;
     now.compute = std::max(now.gate, now.fetch) + work.compute;

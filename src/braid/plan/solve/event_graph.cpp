@@ -82,11 +82,10 @@ void EventGraph::add_fetch(int q) {
   bool reads = backward && all_rows(q, [](const Mode& mode) {
                  return mode.dep && mode.hb > 0 && mode.of > 0;
                });
-  fetch_[size_t(q)] =
-      add(EventKind::kFetch, q, backward ? kBackward : kForward,
-          {q > 0 ? fetch_[size_t(q) - 1] : kNone,
-           gate_[size_t(std::max(q - depth_, 0))],
-           reads ? evict_[size_t(slots_ - 1 - q)] : kNone});
+  fetch_[size_t(q)] = add(EventKind::kFetch, q, backward ? kBackward : kForward,
+                          {q > 0 ? fetch_[size_t(q) - 1] : kNone,
+                           gate_[size_t(std::max(q - depth_, 0))],
+                           reads ? evict_[size_t(slots_ - 1 - q)] : kNone});
 }
 
 void EventGraph::add_gather(int q) {
@@ -95,8 +94,8 @@ void EventGraph::add_gather(int q) {
   auto gather = q < n_ ? &Mode::gf : &Mode::gb;
   auto copy = q < n_ ? &Mode::hf : &Mode::hb;
   if (!any_row(q, [&](const Mode& m) { return m.*gather > 0; })) return;
-  bool copies = all_rows(
-      q, [&](const Mode& m) { return m.*gather > 0 && m.*copy > 0; });
+  bool copies =
+      all_rows(q, [&](const Mode& m) { return m.*gather > 0 && m.*copy > 0; });
   comm_ = add(EventKind::kGather, q, q < n_ ? kForward : kBackward,
               {comm_, gate_[size_t(std::max(q - depth_, 0))],
                copies ? fetch_[size_t(q)] : kNone});

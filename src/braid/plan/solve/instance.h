@@ -38,7 +38,7 @@ struct Mode {
 // The numbers of a mode by their names in files.
 struct ModeField {
   std::string_view name;
-  int64_t Mode::* at;
+  int64_t Mode::*at;
 };
 
 inline constexpr std::array<ModeField, 10> kTimeFields = {{

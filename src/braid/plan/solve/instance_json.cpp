@@ -40,6 +40,8 @@ class Reader {
       return json;
     } catch (const Json::parse_error& error) {
       fail_usage("[plan] {}: not valid JSON at byte {}", file_, error.byte);
+    } catch (const Json::out_of_range&) {
+      fail_usage("[plan] {}: a number in it is too large", file_);
     }
   }
 
@@ -69,8 +71,7 @@ class Reader {
  private:
   [[noreturn]] void fail(const std::string& place, const char* expected,
                          const Json& got) const {
-    std::string text =
-        got.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string text = got.dump(-1, ' ', false, Json::error_handler_t::replace);
     fail_usage("[plan] {}: {}: expected {}, got {}", file_,
                place.empty() ? "the whole" : place, expected,
                printable(text, 40));

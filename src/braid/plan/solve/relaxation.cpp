@@ -15,6 +15,7 @@ constexpr int kShares[kStages] = {1, 2, 3, 5, 6, 7, 8};
 constexpr int kAllShares = 32;
 constexpr double kSoftest = 0.5, kHardest = 0.002;  // of a typical slot
 constexpr double kTiny = 1e-30;
+constexpr double kMostCost = 1e6;  // of the first guess
 
 double to_double(int64_t number) { return static_cast<double>(number); }
 
@@ -91,6 +92,8 @@ Relaxation::Relaxation(const Instance& instance, const Rows& rows, int depth)
   is_host_limited_ = most_host > host_limit_;
   cost_ = is_limited_ ? 2 * work / std::max(most_bytes, 1.0) : 0;
   host_cost_ = is_host_limited_ ? 2 * work / std::max(most_host, 1.0) : 0;
+  first_cost_ = cost_;
+  first_host_cost_ = host_cost_;
   edge_bytes_.assign(size_t(slots_), 0);
   for (const Edge& e : instance.edges) {
     for (int p = e.from; p <= e.to; ++p) {
@@ -120,9 +123,22 @@ Relaxation::Relaxation(const Instance& instance, const Rows& rows, int depth)
 }
 
 void Relaxation::start_from(const Relaxation& other) {
-  x_ = other.x_;
+  for (size_t i = 0; i < rows_.size(); ++i) take_fractions(other, i);
   cost_ = other.cost_;
   host_cost_ = other.host_cost_;
+}
+
+// Of the rows that there are here, too.
+void Relaxation::take_fractions(const Relaxation& other, size_t i) {
+  double sum = 0;
+  for (size_t k = 0; k < rows_[i].size(); ++k) {
+    double& own = x_[begin_[i] + k];
+    auto there = std::ranges::find(other.rows_[i], rows_[i][k]);
+    auto at = other.begin_[i] + size_t(there - other.rows_[i].begin());
+    own = 1e-3 + (there == other.rows_[i].end() ? 0 : other.x_[at]);
+    sum += own;
+  }
+  for (size_t k = 0; k < rows_[i].size(); ++k) x_[begin_[i] + k] /= sum;
 }
 
 void Relaxation::run(int64_t steps) {
@@ -203,7 +219,7 @@ bool Relaxation::step(double* theta, Vector& z, Point& mean, double* last) {
   double a = before / rate_;
   *theta = (std::sqrt(a * a + 4 * a) - a) / 2;
   double cost = cost_, host_cost = host_cost_;
-  adapt_costs();
+  if (++since_adapted_ >= 10) adapt_costs();
   bool is_same = cost == cost_ && host_cost == host_cost_;
   bool falls = there <= *last;
   *last = there;
@@ -385,13 +401,14 @@ void Relaxation::find_weights() {
 // Prices that take all they may are too cheap; those that take little make the
 // objective steeper than it must be.
 void Relaxation::adapt_costs() {
-  auto adapt = [](bool is_limited, double use, double* cost) {
+  since_adapted_ = 0;
+  auto adapt = [](bool is_limited, double use, double first, double* cost) {
     if (!is_limited) return;
-    if (use > 0.9) *cost *= 2;
-    if (use < 0.05 && use > 0) *cost *= 0.5;
+    if (use > 0.85 && *cost < kMostCost * first) *cost *= 2;
+    if (use < 0.05 && *cost * kMostCost > first) *cost *= 0.5;
   };
-  adapt(is_limited_, price_use_, &cost_);
-  adapt(is_host_limited_, host_use_, &host_cost_);
+  adapt(is_limited_, price_use_, first_cost_, &cost_);
+  adapt(is_host_limited_, host_use_, first_host_cost_, &host_cost_);
 }
 
 double Relaxation::bound_of(const Point& point, Vector* costs) const {

@@ -57,6 +57,7 @@ class Relaxation {
     double constant = 0;  // what edges cost, less what the limits are worth
   };
 
+  void take_fractions(const Relaxation& other, size_t i);
   void descend(int64_t steps);
   bool step(double* theta, Vector& z, Point& mean, double* last);
   void next_z(const Vector& z, double rate, Vector& made, double* distance);
@@ -88,10 +89,12 @@ class Relaxation {
   bool is_limited_ = false, is_host_limited_ = false;
   double slot_ns_ = 1;  // a typical one
 
-  double tau_ = 1;  // softness, in ns
+  double tau_ = 1;                   // softness, in ns
   double cost_ = 0, host_cost_ = 0;  // most that prices may sum up to
+  double first_cost_ = 0, first_host_cost_ = 0;
+  int since_adapted_ = 0;
   double price_use_ = 0, host_use_ = 0;  // how much of that they do
-  double rate_ = 0;  // 1 / length of a step
+  double rate_ = 0;                      // 1 / length of a step
   std::vector<Numbers> mixed_;
   Vector value_, mem_, costs_, y_, x_, new_x_, new_z_;
   Shares share_;

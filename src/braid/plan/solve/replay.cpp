@@ -178,8 +178,7 @@ Timeline replay(const Instance& instance, int depth,
   timeline.peak_bytes = *most;
   timeline.binding_slot = static_cast<int>(most - bytes.begin());
   for (int i = 0; i < instance.num_segments(); ++i) {
-    timeline.host_bytes +=
-        instance.mode(i, modes[static_cast<size_t>(i)]).host;
+    timeline.host_bytes += instance.mode(i, modes[static_cast<size_t>(i)]).host;
   }
   return timeline;
 }

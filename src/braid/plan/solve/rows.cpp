@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "braid/plan/solve/evaluator.h"
+
 namespace braid::plan {
 namespace {
 
@@ -32,6 +34,27 @@ void take_less(Mode& least, const Mode& mode, const auto& fields) {
   }
 }
 
+// One pass over all segments; whether a row went.
+bool drop_impossible(const Instance& instance, int depth, Rows& rows) {
+  Instance with_best = with_best_rows(instance, rows);
+  Evaluator plan(with_best, depth);
+  std::vector<int32_t> best;
+  for (const SegmentModes& segment : with_best.segments) {
+    best.push_back(static_cast<int32_t>(segment.modes.size()) - 1);
+  }
+  plan.assign(best);
+  size_t dropped = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    dropped += std::erase_if(rows[i], [&](int32_t row) {
+      plan.set(static_cast<int>(i), row);
+      bool fits = plan.fits();
+      plan.undo();
+      return !fits;
+    });
+  }
+  return dropped > 0;
+}
+
 }  // namespace
 
 Rows undominated_rows(const Instance& instance) {
@@ -44,6 +67,23 @@ Rows undominated_rows(const Instance& instance) {
     }
   }
   return rows;
+}
+
+Rows possible_rows(const Instance& instance, const Rows& rows, int depth) {
+  Rows left = rows;
+  while (drop_impossible(instance, depth, left)) {
+    if (std::ranges::any_of(left, &std::vector<int32_t>::empty)) return {};
+  }
+  return left;
+}
+
+Instance with_best_rows(const Instance& instance, const Rows& rows) {
+  Instance made = instance;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    made.segments[i].modes.push_back(
+        best_of_rows(instance.segments[i], rows[i]));
+  }
+  return made;
 }
 
 Mode best_of_rows(const SegmentModes& segment,

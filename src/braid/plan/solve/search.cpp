@@ -204,8 +204,8 @@ class Annealer {
     }
     int64_t peak = plan_.peak();
     if (peak > instance.device_bytes) {
-      cost += options_.price *
-              static_cast<double>(peak - instance.device_bytes);
+      cost +=
+          options_.price * static_cast<double>(peak - instance.device_bytes);
     }
     return cost;
   }

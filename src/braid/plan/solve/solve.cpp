@@ -80,7 +80,8 @@ std::array<double, kNumStreams> stream_shares(const Instance& instance,
   for (size_t i = 0; i < modes.size(); ++i) {
     const Mode& mode = instance.mode(static_cast<int>(i), modes[i]);
     for (size_t k = 0; k < kTimeFields.size(); ++k) {
-      double ns = weights[i][k] * static_cast<double>(mode.*(kTimeFields[k].at));
+      double ns =
+          weights[i][k] * static_cast<double>(mode.*(kTimeFields[k].at));
       shares[static_cast<size_t>(kStreamOfField[k])] += ns;
       sum += ns;
     }

@@ -28,7 +28,8 @@ struct DepthBound {
   int64_t floor_ns = 0;  // of a plan with the least of every number of the rows
   int64_t dual_ns = 0;   // of the duals; without prices there are none
   Duals duals = {};
-  bool searched = false;  // none is faster than the solution: all were looked at
+  bool searched =
+      false;  // none is faster than the solution: all were looked at
 };
 
 // What a solver answers. The same instance and options give the same answer.

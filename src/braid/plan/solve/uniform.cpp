@@ -7,10 +7,11 @@
 namespace braid::plan {
 namespace {
 
-// Bytes that a row takes where it takes most.
-int64_t most_bytes(const Mode& mode) {
-  return mode.res + mode.keep +
-         std::max(mode.xf + mode.wf, mode.xb + mode.wb) + mode.grad;
+// Bytes that lie there together with those of other segments, then those that
+// only lie there in turn.
+std::pair<int64_t, int64_t> bytes_of(const Mode& mode) {
+  return {mode.res + mode.keep + mode.grad,
+          std::max(mode.xf + mode.wf, mode.xb + mode.wb)};
 }
 
 int64_t all_time(const Mode& mode) {
@@ -36,8 +37,8 @@ Solution fastest_depth(const Instance& instance,
   Solution best;
   for (int depth : instance.depths) {
     Solution made = solution_of(instance, depth, modes);
-    bool is_better = made.feasible && (!best.feasible ||
-                                       made.time_ns() < best.time_ns());
+    bool is_better =
+        made.feasible && (!best.feasible || made.time_ns() < best.time_ns());
     if (is_better) best = std::move(made);
   }
   return best;
@@ -46,16 +47,14 @@ Solution fastest_depth(const Instance& instance,
 }  // namespace
 
 Solution solve_all_on(const Instance& instance, const SolveOptions&) {
-  return fastest_depth(instance,
-                       least_rows(instance, [](const Mode& mode) {
-                         return std::pair(most_bytes(mode), all_time(mode));
+  return fastest_depth(instance, least_rows(instance, [](const Mode& mode) {
+                         return std::pair(bytes_of(mode), all_time(mode));
                        }));
 }
 
 Solution solve_all_off(const Instance& instance, const SolveOptions&) {
-  return fastest_depth(instance,
-                       least_rows(instance, [](const Mode& mode) {
-                         return std::pair(all_time(mode), most_bytes(mode));
+  return fastest_depth(instance, least_rows(instance, [](const Mode& mode) {
+                         return std::pair(all_time(mode), bytes_of(mode));
                        }));
 }
 
