@@ -37,8 +37,8 @@ def snapshot(folder):
 def random_plan(generator, segments):
     words = [
         ["keep", "recompute", "offload"],
-        ["resident", "spilled"],
-        ["device", "host"],
+        ["resident", "spilled", "file"],
+        ["device", "host", "host_file"],
     ]
     lines = [f"depth: {generator.choice([0, 1, 2])}", "segments:"]
     for name in segments:
@@ -106,7 +106,7 @@ def test_a_limit_is_kept_without_a_plan(tmp_path, name):
 def test_forced_plans_change_no_bit(tmp_path, name, accumulate):
     text, inputs = setting(tmp_path, name)
     args = (text, inputs, STEPS, "adamw", {"clip_norm": 1.0})
-    options = {"accumulate": accumulate}
+    options = {"accumulate": accumulate, "spill_dir": tmp_path}
     expected = run_step(*args, tmp_path / "free", **options).raw()
     generator = random.Random(f"{name} {accumulate}")
     plan = tmp_path / "plan.yaml"

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "gpu_runs.h"
+#include "plan/random_plans.h"
 
 namespace braid::gpu_runs {
 namespace {
@@ -114,6 +115,7 @@ TEST_F(Gpu, ReplayedStepsHaveTheBitsOfPlainOnes) {
 void compare_plan(const Setting& setting, const Decision& decision, int depth,
                   Training& unplanned, Backend& gpu) {
   TrainerOptions how = options(setting);
+  how.spill_dir = plan::spill_dir();
   how.plan = plan::uniform(compile::segment_names(forward(setting)).size(),
                            decision, depth);
   std::string name = fmt::format("{} {:<25} depth {}", text(setting),
@@ -124,7 +126,7 @@ void compare_plan(const Setting& setting, const Decision& decision, int depth,
   Gap found = gap(planned, unplanned);
   record(fmt::format("plan    {}  max error {:.1e} ({})", name, found.size,
                      found.slot));
-  EXPECT_LE(found.size, decision.update == Update::kHost ? 1e-9 : 0);
+  EXPECT_LE(found.size, is_on_host(decision.update) ? 1e-9 : 0);
 }
 
 void compare_plans(const Setting& setting,
@@ -145,12 +147,15 @@ TEST_F(Gpu, EveryPlanGivesTheUnplannedRun) {
         {{Activations::kRecompute, Parameters::kResident, Update::kDevice},
          {Activations::kOffload, Parameters::kResident, Update::kDevice},
          {Activations::kKeep, Parameters::kSpilled, Update::kDevice},
+         {Activations::kKeep, Parameters::kFile, Update::kDevice},
          {Activations::kOffload, Parameters::kSpilled, Update::kDevice}},
         gpu());
     compare_plans(
         {model, DType::kFloat64, 3},
         {{Activations::kKeep, Parameters::kResident, Update::kHost},
-         {Activations::kOffload, Parameters::kSpilled, Update::kHost}},
+         {Activations::kOffload, Parameters::kSpilled, Update::kHost},
+         {Activations::kOffload, Parameters::kFile, Update::kHostFile},
+         {Activations::kKeep, Parameters::kResident, Update::kHostFile}},
         gpu());
   }
 }

@@ -59,6 +59,7 @@ class PlansOnModels : public testing::TestWithParam<std::string> {
   static TrainerOptions options(int64_t members = 0, int64_t micro = 1,
                                 int variant = 0) {
     TrainerOptions made{.optimizer = optimizer(variant)};
+    made.spill_dir = plan::spill_dir();
     made.members = members;
     made.micro_batches = micro;
     return made;
@@ -140,7 +141,10 @@ TEST_P(PlansOnModels, RandomPlansEndBitwiseAsTheUnplannedRun) {
     }
     auto delay = std::make_shared<RandomDelay>(random());
     runtime::CpuOptions device;
-    if (i % 3 == 0) device.before_copy = [delay](int64_t b) { (*delay)(b); };
+    if (i % 3 == 0) {
+      device.before_copy = [delay](int64_t b) { (*delay)(b); };
+      device.before_disk = [delay] { (*delay)(0); };
+    }
     expect_equal(run(made, plan, std::move(device)), expected);
     if (HasFailure()) break;
   }

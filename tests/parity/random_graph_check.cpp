@@ -270,6 +270,7 @@ void check_plan(const RandomGraph& graph, const Graph& forward, uint64_t seed) {
   options.members = plan::below(random, 2) * 2;
   options.micro_batches = 1 + plan::below(random, 2);
   options.fit_to_limit = false;
+  options.spill_dir = plan::spill_dir();
   plan::Plan drawn =
       plan::random_plan(random, compile::segment_names(forward).size(), 3);
   std::vector<Tensors> members{given_tensors(graph, 0),

@@ -113,6 +113,22 @@ TEST_P(CompileModels, EachTechniqueSavesDeviceMemory) {
       peak({Activations::kKeep, Parameters::kSpilled}));
 }
 
+TEST_P(CompileModels, AFileSavesHostMemory) {
+  passes::StepGraph step = small_step(table(), GetParam());
+  auto host = [&](Parameters parameters, Update update) {
+    Decision d{Activations::kKeep, parameters, update};
+    return compile(table(), step, uniform(segments(), d, 0)).host_bytes();
+  };
+  EXPECT_LT(host(Parameters::kFile, Update::kDevice),
+            host(Parameters::kSpilled, Update::kDevice));
+  EXPECT_LT(host(Parameters::kSpilled, Update::kHostFile),
+            host(Parameters::kSpilled, Update::kHost));
+  EXPECT_LT(host(Parameters::kFile, Update::kHostFile),
+            host(Parameters::kFile, Update::kHost));
+  EXPECT_LT(host(Parameters::kResident, Update::kHostFile),
+            host(Parameters::kResident, Update::kHost));
+}
+
 // A micro part is repeated, so what it fetches it must also use.
 TEST_P(CompileModels, MicroPartsFetchNothingForTheUpdate) {
   Random random(14);
@@ -149,6 +165,30 @@ TEST(Compile, RefusesDepthsThatAreNone) {
                std::invalid_argument);
   EXPECT_THROW(compile(table(), step, {.depth = 65, .segments = {}}),
                std::invalid_argument);
+}
+
+// However many layers there are, host memory holds what a few of them need.
+TEST(Compile, HostMemoryOfAFileIsThatOfAFewLayers) {
+  auto program = [&](int layers, int depth, int64_t micro_batches) {
+    std::string model = fmt::format(
+        "mlp(batch=2,features=16,hidden=16,layers={},classes=16)", layers);
+    passes::StepGraph step =
+        small_step(table(), model, {.micro_batches = micro_batches});
+    Decision in_file{Activations::kRecompute, Parameters::kFile,
+                     Update::kHostFile};
+    size_t segments = num_segments(table(), model);
+    return compile(table(), step, uniform(segments, in_file, depth));
+  };
+  for (int64_t micro_batches : {1, 2}) {
+    for (int depth : {0, 1, 2}) {
+      Program few = program(16, depth, micro_batches);
+      Program many = program(32, depth, micro_batches);
+      EXPECT_EQ(joined(problems_of(table(), many)), "");
+      EXPECT_EQ(many.host_bytes(), few.host_bytes()) << depth;
+      EXPECT_GT(many.disk_bytes(), 7 * few.disk_bytes() / 4);
+      if (depth == 0) EXPECT_LT(8 * many.host_bytes(), many.disk_bytes());
+    }
+  }
 }
 
 TEST(Compile, GradientsCanBeFoundBeforeTheirUpdate) {
@@ -241,6 +281,50 @@ TEST_F(CheckerTest, SeesAFetchFromTheWrongPlace) {
   ASSERT_NE(program_.instructions[find(is_fetch)].source, host);
   program_.instructions[find(is_fetch)].source = host;
   EXPECT_NE(found(), "");
+}
+
+class FileCheckerTest : public CheckerTest {
+ protected:
+  FileCheckerTest() {
+    Decision in_file{Activations::kOffload, Parameters::kFile,
+                     Update::kHostFile};
+    program_ =
+        compile(table(), small_step(table(), small_models()[0]),
+                uniform(num_segments(table(), small_models()[0]), in_file, 1));
+  }
+};
+
+TEST_F(FileCheckerTest, TakesAGoodProgram) { EXPECT_EQ(found(), ""); }
+
+TEST_F(FileCheckerTest, SeesACopyThatDoesNotWaitForItsRead) {
+  int seen = 0;
+  Program good = program_;
+  for (Instruction& i : program_.instructions) {
+    if (!is_fetch(i)) continue;
+    std::vector<int32_t> waits = std::exchange(i.waits, {});
+    seen += found().find("before it is written") != std::string::npos;
+    i.waits = std::move(waits);
+  }
+  EXPECT_GT(seen, 5);
+}
+
+TEST_F(FileCheckerTest, SeesAWriteThatDoesNotWaitForTheUpdate) {
+  Instruction& write = program_.instructions[find(is_disk_write)];
+  write.waits = {};
+  EXPECT_NE(found().find("before it is written"), std::string::npos);
+}
+
+TEST_F(FileCheckerTest, SeesAReadFromTheWrongPlace) {
+  Instruction& read = program_.instructions[find(is_disk_read)];
+  read.source = program_.instructions[find(is_disk_write)].target;
+  EXPECT_NE(found(), "");
+}
+
+TEST_F(FileCheckerTest, SeesAWriteThatIsLeftOut) {
+  Instruction& write = program_.instructions[find(is_disk_write)];
+  write.opcode = Opcode::kDiskRead;
+  std::swap(write.source, write.target);
+  EXPECT_NE(found().find("ends with another content"), std::string::npos);
 }
 
 TEST_F(CheckerTest, SeesACallThatIsLeftOut) {

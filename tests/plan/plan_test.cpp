@@ -15,8 +15,8 @@ std::string problem_of(const std::string& text) {
 
 TEST(PlanText, DecisionsReadBackFromTheirText) {
   for (int a = 0; a < 3; ++a) {
-    for (int p = 0; p < 2; ++p) {
-      for (int u = 0; u < 2; ++u) {
+    for (int p = 0; p < 3; ++p) {
+      for (int u = 0; u < 3; ++u) {
         Decision d{static_cast<Activations>(a), static_cast<Parameters>(p),
                    static_cast<Update>(u)};
         EXPECT_EQ(parse_decision(decision_text(d)), d);
@@ -30,6 +30,9 @@ TEST(PlanText, WordsMayBeLeftOutAndComeInAnyOrder) {
   EXPECT_EQ(parse_decision("host, recompute"),
             (Decision{Activations::kRecompute, Parameters::kResident,
                       Update::kHost}));
+  EXPECT_EQ(
+      parse_decision("host_file,file"),
+      (Decision{Activations::kKeep, Parameters::kFile, Update::kHostFile}));
 }
 
 TEST(PlanText, UnknownWordsNameTheNearest) {
@@ -77,6 +80,24 @@ TEST_F(ReportTest, SlotsCountWhereTheyLie) {
   for (const Slot& slot : program_.graph.slots()) sum += slot_bytes(slot);
   EXPECT_EQ(program_.device_slot_bytes(), sum);
   EXPECT_EQ(program_.peak_bytes(), sum + program_.arena_bytes);
+  EXPECT_EQ(program_.disk_bytes(), 0);
+}
+
+// What learns and what is remembered of it; the rest stays on the device.
+TEST_F(ReportTest, SlotsInAFileTakeNoOtherMemory) {
+  Decision in_file{Activations::kKeep, Parameters::kFile, Update::kHostFile};
+  Program program =
+      compile(ops_, small_step(ops_, small_models()[0]), uniform(8, in_file));
+  int64_t file = 0;
+  for (const Slot& slot : program.graph.slots()) {
+    bool is_there =
+        slot.role == Role::kParameter || slot.role == Role::kOptimizer;
+    if (is_there) file += slot_bytes(slot);
+  }
+  EXPECT_GT(file, 0);
+  EXPECT_EQ(program.disk_bytes(), file);
+  EXPECT_EQ(program.host_slot_bytes(), 0);
+  EXPECT_EQ(program.device_slot_bytes(), program_.device_slot_bytes() - file);
 }
 
 }  // namespace

@@ -62,6 +62,10 @@ class Checker {
 
   Uses uses_of(const Instruction& i) const;
 
+  // --- places ---
+  void check_spaces(int32_t i);
+  void expect_space(int32_t i, int32_t id, bool fits);
+
   // --- lifetimes ---
   void check_places();
   void check_overlaps(Space space, int64_t arena_bytes);
@@ -124,11 +128,49 @@ Uses Checker::uses_of(const Instruction& i) const {
   return uses;
 }
 
+void Checker::expect_space(int32_t i, int32_t id, bool fits) {
+  if (fits) return;
+  problem("instruction {} uses place {} in '{}'", i, id,
+          facts(place(id).space).name);
+}
+
+// Each stream reaches two kinds of memory at most.
+void Checker::check_spaces(int32_t i) {
+  const Instruction& in = at(i);
+  auto on_device = [&](int32_t id) { return facts(place(id).space).on_device; };
+  auto in_file = [&](int32_t id) {
+    return place(id).space == Space::kDiskSlot;
+  };
+  auto on_host = [&](int32_t id) { return !on_device(id) && !in_file(id); };
+  if (in.opcode == Opcode::kDiskRead || in.opcode == Opcode::kDiskWrite) {
+    bool reads = in.opcode == Opcode::kDiskRead;
+    int32_t file = reads ? in.source : in.target;
+    int32_t memory = reads ? in.target : in.source;
+    expect_space(i, file, in_file(file));
+    expect_space(i, memory, place(memory).space == Space::kHostArena);
+    if (in.stream != Stream::kDisk) problem("instruction {}: no stream", i);
+  } else if (in.opcode == Opcode::kCopy) {
+    bool comes_in = in.stream == Stream::kHostToDevice;
+    expect_space(i, in.source,
+                 comes_in ? on_host(in.source) : on_device(in.source));
+    expect_space(i, in.target,
+                 comes_in ? on_device(in.target) : on_host(in.target));
+  } else if (in.opcode == Opcode::kRun) {
+    Uses uses = uses_of(in);
+    uses.reads.insert(uses.reads.end(), uses.writes.begin(), uses.writes.end());
+    bool is_host = in.stream == Stream::kHostUpdate;
+    for (int32_t id : uses.reads) {
+      expect_space(i, id, is_host ? on_host(id) : on_device(id));
+    }
+  }
+}
+
 void Checker::check_places() {
   check_overlaps(Space::kArena, program_.arena_bytes);
   check_overlaps(Space::kHostArena, program_.host_arena_bytes);
   for (size_t n = 0; n < program_.instructions.size(); ++n) {
     auto i = static_cast<int32_t>(n);
+    check_spaces(i);
     Uses uses = uses_of(at(i));
     uses.reads.insert(uses.reads.end(), uses.writes.begin(), uses.writes.end());
     for (int32_t id : uses.reads) {

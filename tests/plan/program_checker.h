@@ -23,9 +23,16 @@ inline bool is_fetch(const Instruction& i) {
 inline bool is_evict(const Instruction& i) {
   return i.opcode == Opcode::kCopy && i.stream == Stream::kDeviceToHost;
 }
+inline bool is_disk_read(const Instruction& i) {
+  return i.opcode == Opcode::kDiskRead;
+}
+inline bool is_disk_write(const Instruction& i) {
+  return i.opcode == Opcode::kDiskWrite;
+}
 inline bool is_wait(const Instruction& i) { return i.opcode == Opcode::kWait; }
 
 // Problems, one line each and at most a few; none when
+// - every stream uses only the memory that it reaches;
 // - every place is used within its lifetime, and no two that are alive at one
 //   instruction overlap;
 // - all events complete once, are awaited only after they were issued, and

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <filesystem>
 #include <random>
 
 #include "braid/base/rng.h"
@@ -25,10 +26,19 @@ inline Plan random_plan(Random& random, size_t num_segments, int most_depth) {
   plan.depth = below(random, most_depth + 1);
   for (Decision& d : plan.segments) {
     d.activations = static_cast<Activations>(below(random, 3));
-    d.parameters = static_cast<Parameters>(below(random, 2));
-    d.update = static_cast<Update>(below(random, 2));
+    d.parameters = static_cast<Parameters>(below(random, 3));
+    d.update = static_cast<Update>(below(random, 3));
   }
   return plan;
+}
+
+// Where such plans may have their file: in main memory where there is a disk
+// of it.
+inline std::filesystem::path spill_dir() {
+  std::filesystem::path fast = "/dev/shm";
+  return std::filesystem::is_directory(fast)
+             ? fast
+             : std::filesystem::temp_directory_path();
 }
 
 // Any kind of optimizer, with or without what looks at all gradients, and

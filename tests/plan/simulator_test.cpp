@@ -308,6 +308,27 @@ TEST_P(SimulateModels, TransfersCostTimeOnASlowLink) {
   EXPECT_GT(slow, fast);
 }
 
+TEST_P(SimulateModels, AFileCostsTimeOnASlowDisk) {
+  size_t segments = num_segments(table(), GetParam());
+  Program program = compile(
+      table(), small_step(table(), GetParam()),
+      uniform(segments,
+              {Activations::kKeep, Parameters::kFile, Update::kHostFile}));
+  auto time_s = [&](double rate) {
+    return simulate(program, durations_at(table(), {.disk_bytes_per_s = rate}))
+        .time_s;
+  };
+  EXPECT_GT(time_s(1e7), time_s(1e12));
+  // The disk reads and writes one after the other.
+  int64_t moved = 0;
+  for (const Unit& unit : program.units) {
+    moved += unit.bytes_read + unit.bytes_written;
+  }
+  EXPECT_GE(time_s(1e6), static_cast<double>(moved) / 1e6);
+  Prediction p = simulate(program, durations_at(table(), {}));
+  EXPECT_EQ(p.disk_bytes, program.disk_bytes());
+}
+
 std::string name_of(const testing::TestParamInfo<std::string>& info) {
   return model_name(info.param);
 }

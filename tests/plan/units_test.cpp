@@ -60,6 +60,26 @@ TEST(Units, TellTheBytesThatTheyMove) {
   EXPECT_GT(out, 0);
 }
 
+// Each parameter is read for both parts of the step and written once; what
+// the optimizer remembers, for the update alone.
+TEST(Units, TellTheBytesOfTheFile) {
+  passes::StepGraph step = small_step(table(), small_models()[0]);
+  Program program = compile(
+      table(), step,
+      uniform(8, {Activations::kKeep, Parameters::kFile, Update::kHostFile}));
+  int64_t read = 0, written = 0, parameters = 0;
+  for (const Unit& unit : program.units) {
+    read += unit.bytes_read;
+    written += unit.bytes_written;
+  }
+  for (const Slot& slot : program.graph.slots()) {
+    if (slot.role == Role::kParameter) parameters += slot_bytes(slot);
+  }
+  EXPECT_EQ(written, program.disk_bytes());
+  EXPECT_GT(read, written);
+  EXPECT_LE(read, written + parameters);
+}
+
 // Counted by hand: two linear layers of f32 on 3 rows.
 TEST(SegmentCosts, OfTwoLayers) {
   Graph forward = passes::graph_of(R"(

@@ -7,6 +7,8 @@
 
 #include "braid/passes/names.h"
 #include "braid/runtime/cpu_backend.h"
+#include "io/scratch.h"
+#include "thrown.h"
 
 namespace braid::runtime {
 namespace {
@@ -40,9 +42,10 @@ class StateTest : public testing::Test {
  protected:
   State make(const std::vector<Slot>& slots, plan::SlotStorage place = {}) {
     return State(slots, std::vector<plan::SlotStorage>(slots.size(), place),
-                 backend_);
+                 backend_, place.disk ? folder_.path() : "");
   }
 
+  io::ScratchDirectory folder_;
   CpuBackend backend_{no_kernels(), {}};
 };
 
@@ -177,6 +180,46 @@ TEST_F(StateTest, SlotsLieWhereThePlanSays) {
     EXPECT_EQ(floats(state.read(0)), (std::vector<float>{3, 4}));
   }
   EXPECT_EQ(backend_.account().used_bytes(), 0);
+}
+
+constexpr plan::SlotStorage kInFile = {false, false, true};
+
+TEST_F(StateTest, SlotsInAFileTakeNoMemory) {
+  State state = make({slot("w", {2, 3}, Init::uniform(1), 4),
+                      slot("none", {0}, Init::constant(0))},
+                     kInFile);
+  EXPECT_TRUE(state.is_in_file(0));
+  EXPECT_EQ(backend_.account().used_bytes(), 0);
+  EXPECT_EQ(backend_.host_account().used_bytes(), 0);
+  EXPECT_EQ(floats(state.read(0)), std::vector<float>(24, 0));
+  EXPECT_EQ(state.read(1).size(), 0u);
+}
+
+TEST_F(StateTest, SlotsInAFileHoldWhatOthersWouldHold) {
+  std::vector<Slot> slots{slot("w", {2, 3}, Init::uniform(1), 4),
+                          slot("b", {5}, Init::uniform(2))};
+  State state = make(slots, kInFile), other = make(slots);
+  for (State* s : {&state, &other}) {
+    s->initialise(std::vector<int64_t>{1, 2, 3, 4});
+    s->write_member(0, 2, bytes_of({1, 2, 3, 4, 5, 6}));
+  }
+  EXPECT_EQ(state.read(0), other.read(0));
+  EXPECT_EQ(state.read(1), other.read(1));
+  for (int64_t member : {0, 2, 3}) {
+    EXPECT_EQ(state.read_member(0, member), other.read_member(0, member));
+  }
+  for (State* s : {&state, &other}) {
+    s->write(0, bytes_of(std::vector<float>(24, 8)));
+  }
+  EXPECT_EQ(state.read(0), other.read(0));
+}
+
+TEST_F(StateTest, AFileNeedsAFolder) {
+  std::string text = thrown_by<std::invalid_argument>(
+      [&] { State({slot("w", {2}, Init::constant(1))}, {kInFile}, backend_); });
+  EXPECT_NE(text.find("[spill] the plan keeps 8 B in a file"), text.npos)
+      << text;
+  EXPECT_NE(text.find("HINT: --spill-dir DIR"), text.npos);
 }
 
 TEST_F(StateTest, AConstantBeginsWithItsContent) {

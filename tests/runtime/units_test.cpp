@@ -9,6 +9,7 @@
 #include "kernels.h"
 #include "passes/model_steps.h"
 #include "passes/text_graphs.h"
+#include "plan/random_plans.h"
 #include "train/batches.h"
 
 namespace braid::runtime {
@@ -70,6 +71,7 @@ class Stepper {
     ExecutableOptions options;
     options.plan.plan =
         plan::uniform(compile::segment_names(forward).size(), decision);
+    options.spill_dir = plan::spill_dir();
     return options;
   }
   void note() { losses_.push_back(executor().losses()[0]); }
@@ -87,6 +89,10 @@ constexpr plan::Decision kSpilled = {plan::Activations::kOffload,
 constexpr plan::Decision kRecomputed = {plan::Activations::kRecompute,
                                         plan::Parameters::kSpilled,
                                         plan::Update::kDevice};
+
+constexpr plan::Decision kInFile = {plan::Activations::kOffload,
+                                    plan::Parameters::kFile,
+                                    plan::Update::kHostFile};
 
 struct Case {
   size_t model;
@@ -143,6 +149,9 @@ TEST(Units, OfFourJobsInterleaveToo) {
   expect_same_interleaved(
       {{0, kSpilled, 1}, {1, kRecomputed, 2}, {2, kSpilled, 2}, {3, kKept, 1}},
       11);
+  expect_same_interleaved(
+      {{0, kInFile, 1}, {1, kSpilled, 2}, {2, kInFile, 2}, {3, kInFile, 1}},
+      12);
 }
 
 TEST(Units, ComeOneAfterTheOther) {

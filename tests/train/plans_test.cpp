@@ -36,13 +36,16 @@ class MixedPlans : public testing::TestWithParam<std::string> {
     options.members = below(random, 2) * 2;
     options.micro_batches = 1 + below(random, 2);
     options.fit_to_limit = false;
+    options.spill_dir = plan::spill_dir();
     return options;
   }
 
   Result run(TrainerOptions options, const plan::Plan& plan,
              std::function<void(int64_t)> before_copy = {}) const {
     options.plan = plan;
-    runtime::CpuBackend backend(kernels(), {.before_copy = before_copy});
+    runtime::CpuOptions device{.before_copy = before_copy};
+    if (before_copy) device.before_disk = [&] { before_copy(150); };
+    runtime::CpuBackend backend(kernels(), device);
     Trainer trainer(table(), forward(), backend, options);
     bool array = options.members > 0;
     trainer.initialise(array ? std::vector<int64_t>{5, 6}

@@ -10,6 +10,7 @@
 #include "mixing_device.h"
 #include "op_table.h"
 #include "passes/model_steps.h"
+#include "plan/random_plans.h"
 #include "thrown.h"
 #include "train/batches.h"
 
@@ -183,6 +184,47 @@ TEST(Trainer, AFailingCopyIsReportedAndTheNextStepRuns) {
   SlotId step = trainer.state().find(passes::kStepSlot);
   auto count = trainer.state().read(step);
   EXPECT_EQ(count[0], std::byte{1});
+}
+
+TrainerOptions in_file() {
+  TrainerOptions made = options();
+  made.plan =
+      plan::uniform(7, {plan::Activations::kKeep, plan::Parameters::kFile,
+                        plan::Update::kHostFile});
+  made.spill_dir = plan::spill_dir();
+  return made;
+}
+
+// Whatever instruction of a step it is that fails.
+TEST(Trainer, AFailingDiskIsReported) {
+  int left = 1 << 20;
+  auto before_disk = [&] {
+    if (left-- == 0) throw std::runtime_error("the disk is gone");
+  };
+  runtime::CpuBackend backend(kernels(), {.before_disk = before_disk});
+  Trainer trainer(table(), forward(), backend, in_file());
+  trainer.initialise({1});
+  take_step(trainer);
+  int count = (1 << 20) - left;
+  EXPECT_GT(count, 10);
+  for (int first : {0, 1, count / 2, count - 1}) {
+    left = first;
+    EXPECT_EQ(thrown_by<std::runtime_error>([&] { take_step(trainer); }),
+              "the disk is gone");
+  }
+  left = 1 << 20;
+  take_step(trainer);
+}
+
+TEST(Trainer, APlanWithAFileNeedsAFolder) {
+  TrainerOptions made = in_file();
+  made.spill_dir.clear();
+  runtime::CpuBackend backend(kernels(), {});
+  EXPECT_NE(thrown_by<std::invalid_argument>([&] {
+              Trainer(table(), forward(), backend, made);
+            }).find("[spill] the plan keeps"),
+            std::string::npos);
+  EXPECT_EQ(backend.account().used_bytes(), 0);
 }
 
 TEST(Trainer, NeedsAForwardGraphWithALoss) {

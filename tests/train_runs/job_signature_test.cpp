@@ -89,6 +89,7 @@ TEST_F(JobSignature, WhatMembersHaveInCommonIsInIt) {
       "dtype=f64",
       "threads=2",
       "memory_limit=1GiB",
+      "spill_dir=/tmp",
       "eval.metrics=[accuracy, top5]",
       "eval.metrics=[accuracy, f1_macro]",
       "eval.tables=[classes]",

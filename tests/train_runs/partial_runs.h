@@ -9,6 +9,7 @@
 #include "braid/train/job/model_state.h"
 #include "kernels.h"
 #include "op_table.h"
+#include "plan/random_plans.h"
 #include "train/solo_runs.h"
 
 namespace braid::train {
@@ -81,6 +82,7 @@ class PartialRun {
     Graph whole = as_array_ ? passes::array_of(table(), graphs, {}) : graphs[0];
     size_t segments = compile::segment_names(whole).size();
     options.plan = plan::uniform(segments, job_.decision, 1);
+    options.spill_dir = plan::spill_dir();
     return as_array_
                ? std::make_unique<Trainer>(table(), graphs, backend_, options)
                : std::make_unique<Trainer>(table(), graphs[0], backend_,

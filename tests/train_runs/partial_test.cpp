@@ -10,6 +10,7 @@
 #include "braid/passes/names.h"
 #include "braid/train/run/run_checkpoint.h"
 #include "passes/model_steps.h"
+#include "plan/random_plans.h"
 #include "train_runs/partial_runs.h"
 
 namespace braid::train {
@@ -157,9 +158,12 @@ TEST(PartialRuns, MemoryPlansChangeNoBits) {
     Members members = members_of({conv_net(true), conv_net(false)});
     PartialRun kept(job, members, true);
     for (Activations a : {Activations::kRecompute, Activations::kOffload}) {
-      for (Update u : {Update::kDevice, Update::kHost}) {
+      for (Update u : {Update::kDevice, Update::kHost, Update::kHostFile}) {
         PartialJob spilled = job;
         spilled.decision = {a, Parameters::kSpilled, u};
+        if (u == Update::kHostFile) {
+          spilled.decision.parameters = Parameters::kFile;
+        }
         PartialRun run(spilled, members, true);
         for (int64_t k : {0, 1}) EXPECT_EQ(run.slots(k), kept.slots(k));
       }
@@ -196,7 +200,9 @@ std::map<std::string, std::vector<std::byte>> contents(
   return all;
 }
 
-TEST(PartialRuns, AMemberThatPausesKeepsEverything) {
+// One step in which the third of three members pauses; what all have then.
+std::vector<std::map<std::string, std::vector<std::byte>>> pause_one(
+    const plan::Decision& decision) {
   std::vector<Graph> graphs{conv_net(true), conv_net(false), conv_net(true)};
   compile::StepSpec spec{.forward = graphs[0],
                          .members = graphs,
@@ -204,7 +210,10 @@ TEST(PartialRuns, AMemberThatPausesKeepsEverything) {
                          .capacity = 3,
                          .masked = true};
   runtime::CpuBackend backend(kernels(), {});
-  runtime::Executables programs(table(), {spec}, backend, {});
+  runtime::ExecutableOptions options{.spill_dir = plan::spill_dir()};
+  options.plan.named = plan::NamedPlan{
+      .segments = {{std::string(plan::kOtherSegments), decision}}};
+  runtime::Executables programs(table(), {spec}, backend, options);
   runtime::State& state = programs.state();
   state.initialise(std::vector<int64_t>{1, 2, 3});
   SlotId active = state.find(passes::kActiveSlot);
@@ -220,6 +229,16 @@ TEST(PartialRuns, AMemberThatPausesKeepsEverything) {
   for (const char* name : {"extra.weight", "conv1.weight", "extra_bn.bias",
                            "extra_bn.running_mean", "bn1.running_mean"}) {
     EXPECT_NE(now.at(name), stepped.at(name)) << name;
+  }
+  return {now, contents(state, 1), contents(state, 2)};
+}
+
+TEST(PartialRuns, AMemberThatPausesKeepsEverything) {
+  auto kept = pause_one({});
+  for (plan::Update update : {plan::Update::kDevice, plan::Update::kHostFile}) {
+    EXPECT_EQ(pause_one({plan::Activations::kOffload, plan::Parameters::kFile,
+                         update}),
+              kept);
   }
 }
 

@@ -51,6 +51,7 @@ void merge_slots(ProgramSet& set) {
       plan::SlotStorage& place = set.places[entry->second];
       place.device = place.device || program.slots[i].device;
       place.host = place.host || program.slots[i].host;
+      place.disk = place.disk || program.slots[i].disk;
     }
   }
   set.peak_bytes = set.arena_bytes;
@@ -59,6 +60,7 @@ void merge_slots(ProgramSet& set) {
     int64_t bytes = plan::slot_bytes(set.slots[i]);
     if (set.places[i].device) set.peak_bytes += bytes;
     if (set.places[i].host) set.host_bytes += bytes;
+    if (set.places[i].disk) set.disk_bytes += bytes;
   }
 }
 

@@ -32,6 +32,7 @@ struct ProgramSet {
   int64_t arena_bytes = 0, host_arena_bytes = 0;  // of the largest
   int64_t peak_bytes = 0;  // what the device's account will hold, exactly
   int64_t host_bytes = 0;  // and that of the host
+  int64_t disk_bytes = 0;  // of the file that slots lie in
 };
 
 // Programs with the slots that they have together.

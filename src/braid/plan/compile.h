@@ -4,6 +4,10 @@
 // segment, update of each segment. With depth d, stage p opens when evictions
 // of stages before p - d are done; then fetches for stage p + d are issued,
 // those for p are awaited, its nodes run, and its evictions are issued.
+//
+// What lies in a file is read d stages before its fetch, or before its update
+// on the host, and written after its eviction or that update: writes of stages
+// before p - 2 d are done when stage p opens.
 #pragma once
 
 #include <functional>

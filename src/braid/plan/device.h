@@ -15,6 +15,7 @@ struct Rates {
   double flops_per_s = 5e10;
   double bytes_per_s = 1e10;      // of kernels
   double link_bytes_per_s = 5e9;  // host <-> device
+  double disk_bytes_per_s = 1e9;  // host <-> file
   double call_s = 1e-6;           // to start a kernel,
   double copy_s = 1e-5;           // and a copy, or an update on the host
   bool operator==(const Rates&) const = default;

@@ -22,6 +22,7 @@ void Emitter::emit_stage(size_t p) {
   }
   open_unit(analysis_.stages[p]);
   open_gate(p);
+  issue_reads(p);
   for (size_t q = p; q <= p + static_cast<size_t>(plan_.depth); ++q) {
     // A repeated micro part must not fetch for the update part.
     if (program_.micro_batches > 1 && p < analysis_.update_stage &&
@@ -37,13 +38,18 @@ void Emitter::emit_stage(size_t p) {
   close_stage(p);
 }
 
-// Evictions of stages before p - depth are complete when stage p opens.
+// Evictions of stages before p - depth are complete when stage p opens, and
+// what the host does with them before p - 2 depth.
 void Emitter::open_gate(size_t p) {
   auto depth = static_cast<size_t>(plan_.depth);
-  while (!evictions_.empty() && evictions_.front().stage + depth < p) {
-    wait(evictions_.front().event);
-    evictions_.pop_front();
-  }
+  auto await = [&](std::deque<Eviction>& open, size_t stages) {
+    while (!open.empty() && open.front().stage + stages < p) {
+      wait(open.front().event);
+      open.pop_front();
+    }
+  };
+  await(evictions_, depth);
+  await(writes_, 2 * depth);
 }
 
 void Emitter::issue_fetches(size_t q) {
@@ -58,6 +64,14 @@ void Emitter::issue_fetches(size_t q) {
         continue;
       }
       waits.push_back(left->second);
+    }
+    if (fetch.staged != kNone) {
+      const Staged& staged = staged_.at({fetch.staged, q});
+      if (staged.read == kNone) {
+        later.push_back(fetch);
+        continue;
+      }
+      waits.push_back(staged.read);
     }
     touch(fetch.target);
     touch(fetch.source);
@@ -134,59 +148,6 @@ void Emitter::emit_node(NodeId id) {
   push({.call = number});
 }
 
-// Operands that are not on the host are brought there first; a parameter that
-// also lives on the device is refreshed afterwards.
-void Emitter::emit_host_node(NodeId id) {
-  const Node& node = graph_.node(id);
-  size_t stage = analysis_.stage_of(id);
-  PlannedCall call{.node = id, .inputs = {}, .outputs = {}};
-  std::vector<int32_t> waits;
-  for (ValueId input : node.inputs) {
-    if (input == kNone) {
-      call.inputs.push_back(kNone);
-      continue;
-    }
-    BufferId b = analysis_.buffers.of(input);
-    const Buffer& buffer = analysis_.buffers.at(b);
-    bool on_host = buffer.slot != kNone && host_slot_.contains(buffer.slot);
-    if (!on_host && !host_operand_.contains(version(b, id))) {
-      int32_t copy = allocate(Space::kHostArena, buffer.bytes, node.path);
-      int32_t event = evict(device_allocation(b, id), copy, stage);
-      host_operand_[version(b, id)] = {copy, event};
-    }
-    if (!on_host) {
-      waits.push_back(host_operand_.at(version(b, id)).event);
-    }
-    call.inputs.push_back(host_allocation(b, id));
-  }
-  for (ValueId output : node.outputs) {
-    call.outputs.push_back(host_allocation(analysis_.buffers.of(output), id));
-  }
-  for (int32_t used : call.inputs) touch(used);
-  int32_t event = new_event(call.inputs);
-  auto number = static_cast<int32_t>(program_.calls.size());
-  std::vector<int32_t> written = call.outputs;
-  program_.calls.push_back(std::move(call));
-  push({.stream = Stream::kHostUpdate,
-        .call = number,
-        .event = event,
-        .waits = std::move(waits)});
-  final_events_.push_back(event);
-  for (int32_t host : written) {
-    SlotId slot = at(host).slot;
-    auto device = device_slot_.find(slot);
-    if (slot == kNone || device == device_slot_.end()) continue;
-    int32_t refreshed = new_event({});
-    push({.opcode = Opcode::kCopy,
-          .stream = Stream::kHostToDevice,
-          .source = host,
-          .target = device->second,
-          .event = refreshed,
-          .waits = {event}});
-    final_events_.push_back(refreshed);
-  }
-}
-
 // Offloaded activations leave, fetched slots that changed are written back.
 void Emitter::close_stage(size_t p) {
   const Stage& stage = analysis_.stages[p];
@@ -196,19 +157,24 @@ void Emitter::close_stage(size_t p) {
   }
   for (NodeId id = stage.begin; id < stage.end; ++id) {
     const Node& node = graph_.node(id);
-    if (!node.op->writes_slot || is_made_on_host(node.inputs[0])) {
+    if (!node.op->writes_slot || is_in_file(node.slot) ||
+        is_made_on_host(node.inputs[0])) {
       continue;
     }
     auto fetched = fetched_slot_.find({node.slot, p});
     if (fetched == fetched_slot_.end()) continue;
     evict(fetched->second, host_slot_.at(node.slot), p);
   }
+  for (SlotId slot : changes_[p]) write_to_file(slot, p);
 }
 
 // The step ends with all streams idle.
 void Emitter::drain() {
-  for (const Eviction& e : evictions_) wait(e.event);
+  for (const auto* open : {&evictions_, &writes_}) {
+    for (const Eviction& e : *open) wait(e.event);
+  }
   evictions_.clear();
+  writes_.clear();
   for (int32_t event : final_events_) wait(event);
   final_events_.clear();
 }

@@ -1,6 +1,7 @@
 // The Emitter behind compile.h: from what is known of a step and a plan to the
 // instructions. First it allocates everything (emitter_memory.cpp), then it
-// emits one stage after the other (emitter.cpp).
+// emits one stage after the other (emitter.cpp, of updates on the host
+// emitter_host.cpp, of slots in a file emitter_disk.cpp).
 #pragma once
 
 #include <deque>
@@ -19,6 +20,14 @@ namespace braid::plan {
 struct Fetch {
   int32_t source = kNone, target = kNone;
   BufferId buffer = kNone;  // of an offloaded activation
+  SlotId staged = kNone;    // that is read from a file first
+};
+
+// What of a slot in a file lies in host memory for one stage.
+struct Staged {
+  int32_t allocation = kNone;
+  int32_t read = kNone;     // event when its content is there
+  int32_t changed = kNone;  // event when the host has updated it
 };
 
 class Emitter {
@@ -32,6 +41,7 @@ class Emitter {
         graph_(program_.graph),
         analysis_(analyse(ops, graph_)),
         fetches_(analysis_.stages.size()),
+        reads_(analysis_.stages.size()),
         offloads_(analysis_.stages.size()),
         fetch_events_(analysis_.stages.size()) {
     program_.micro_batches = step.micro_batches;
@@ -40,6 +50,7 @@ class Emitter {
   Program run() {
     allocate_slots();
     allocate_buffers();
+    schedule_reads();
     for (size_t p = 0; p < analysis_.stages.size(); ++p) emit_stage(p);
     drain();
     close_unit();
@@ -52,6 +63,7 @@ class Emitter {
   void allocate_slots();
   void allocate_buffers();
   void allocate_offloaded(BufferId id);
+  int32_t staged_allocation(SlotId slot, size_t stage);
   int32_t allocate(Space space, int64_t bytes, std::string path,
                    SlotId slot = kNone);
   int32_t device_allocation(BufferId buffer, NodeId node);
@@ -69,7 +81,7 @@ class Emitter {
   bool runs_on_host(const Node& node) const {
     const Op& op = *node.op;
     return (op.updates || op.follows_update) &&
-           decision(node.segment).update == Update::kHost;
+           is_on_host(decision(node.segment).update);
   }
   bool is_made_on_host(ValueId value) const {
     NodeId producer = graph_.value(value).producer;
@@ -77,6 +89,9 @@ class Emitter {
   }
   bool is_spilled(SlotId slot) const {
     return !program_.slots[static_cast<size_t>(slot)].device;
+  }
+  bool is_in_file(SlotId slot) const {
+    return slot != kNone && program_.slots[static_cast<size_t>(slot)].disk;
   }
 
   // --- instructions --------------------------------------------------------
@@ -87,6 +102,15 @@ class Emitter {
   void issue_fetches(size_t p);
   void emit_node(NodeId id);
   void emit_host_node(NodeId id);
+  int32_t host_operand(BufferId buffer, NodeId node,
+                       std::vector<int32_t>& waits);
+  void note_host_result(BufferId buffer, NodeId node, int32_t event);
+  void refresh(SlotId slot, int32_t host, int32_t event, size_t stage);
+  bool frees_host_memory(const Node& node) const;
+  void find_changes();
+  void schedule_reads();
+  void issue_reads(size_t p);
+  void write_to_file(SlotId slot, size_t stage);
   void close_stage(size_t p);
   void drain();
   void finish();
@@ -116,9 +140,10 @@ class Emitter {
   std::vector<int32_t> arena_of_;         // by buffer
   std::map<BufferId, int32_t> second_;    // offloaded: when it is back
   std::map<BufferId, size_t> away_from_;  // offloaded: first stage of return
-  std::map<SlotId, int32_t> device_slot_, host_slot_;
+  std::map<SlotId, int32_t> device_slot_, host_slot_, disk_slot_;
   std::map<std::pair<SlotId, size_t>, int32_t> fetched_slot_;  // by stage
   std::map<BufferId, int32_t> host_copy_;  // of offloaded activations
+  std::map<std::pair<SlotId, size_t>, Staged> staged_;  // by stage
   // Operands of host updates: a copy of each content that a buffer has had,
   // and the event when it is there.
   struct HostOperand {
@@ -127,7 +152,10 @@ class Emitter {
   };
   std::map<std::pair<BufferId, size_t>, HostOperand> host_operand_;
 
-  std::vector<std::vector<Fetch>> fetches_;         // by stage
+  std::vector<std::vector<Fetch>> fetches_;  // by stage
+  // Slots to read from the file when a stage opens, each for which stage.
+  std::vector<std::vector<std::pair<SlotId, size_t>>> reads_;
+  std::vector<std::vector<SlotId>> changes_;  // of slots in the file, by stage
   std::vector<std::vector<BufferId>> offloads_;     // by stage
   std::vector<std::vector<int32_t>> fetch_events_;  // by stage
   std::map<BufferId, int32_t> eviction_of_;         // event
@@ -136,7 +164,8 @@ class Emitter {
     int32_t source;
     size_t stage;
   };
-  std::deque<Eviction> evictions_;          // not awaited yet, in order
+  std::deque<Eviction> evictions_;  // not awaited yet, in order
+  std::deque<Eviction> writes_;     // the same of what follows them on the host
   std::vector<std::vector<int32_t>> held_;  // by event: in use till then
   std::set<int32_t> awaited_;
   std::vector<int32_t> final_events_;  // host updates and refreshes

@@ -3,19 +3,33 @@
 #include "braid/plan/emitter.h"
 
 namespace braid::plan {
+namespace {
+
+// A resident parameter that the host updates lies there too, unless host
+// memory is to stay small: then it goes there for each update.
+SlotStorage parameter_storage(const Decision& d, bool updated) {
+  switch (d.parameters) {
+    case Parameters::kResident:
+      return {true, d.update == Update::kHost && updated, false};
+    case Parameters::kSpilled: return {false, true, false};
+    case Parameters::kFile: return {false, false, true};
+  }
+  return {};
+}
+
+}  // namespace
 
 void Emitter::allocate_slots() {
   for (size_t i = 0; i < graph_.slots().size(); ++i) {
     const Slot& slot = graph_.slots()[i];
     const Decision& d = decision(analysis_.slot_owner[i]);
     bool updated = gradients_.contains(static_cast<SlotId>(i));
-    bool host_update = d.update == Update::kHost;
     SlotStorage where;
     if (slot.role == Role::kParameter) {
-      bool spilled = d.parameters == Parameters::kSpilled;
-      where = {!spilled, spilled || (host_update && updated)};
+      where = parameter_storage(d, updated);
     } else if (slot.role == Role::kOptimizer) {
-      where = {!host_update, host_update};
+      where = {d.update == Update::kDevice, d.update == Update::kHost,
+               d.update == Update::kHostFile};
     }
     program_.slots.push_back(where);
     auto id = static_cast<SlotId>(i);
@@ -25,6 +39,9 @@ void Emitter::allocate_slots() {
     }
     if (where.host) {
       host_slot_[id] = allocate(Space::kHostSlot, bytes, slot.name, id);
+    }
+    if (where.disk) {
+      disk_slot_[id] = allocate(Space::kDiskSlot, bytes, slot.name, id);
     }
   }
 }
@@ -50,11 +67,12 @@ void Emitter::allocate_buffers() {
       if (!is_spilled(buffer.slot)) continue;
       for (NodeId user : buffer.users) {
         const Node& node = graph_.node(user);
-        if (runs_on_host(node) ||
-            is_assigned_in_place(graph_, analysis_.buffers, node)) {
-          continue;
+        if (is_assigned_in_place(graph_, analysis_.buffers, node)) continue;
+        if (!runs_on_host(node)) {
+          slot_allocation(buffer.slot, user);
+        } else if (is_in_file(buffer.slot)) {
+          staged_allocation(buffer.slot, analysis_.stage_of(user));
         }
-        slot_allocation(buffer.slot, user);
       }
       continue;
     }
@@ -75,8 +93,11 @@ int32_t Emitter::slot_allocation(SlotId slot, NodeId node) {
   const Slot& what = graph_.slot(slot);
   int32_t target = allocate(Space::kArena, slot_bytes(what), what.name);
   fetched_slot_[key] = target;
+  bool in_file = is_in_file(slot);
+  int32_t source =
+      in_file ? staged_allocation(slot, key.second) : host_slot_.at(slot);
   fetches_[key.second].push_back(
-      {.source = host_slot_.at(slot), .target = target});
+      {.source = source, .target = target, .staged = in_file ? slot : kNone});
   return target;
 }
 
@@ -129,6 +150,9 @@ int32_t Emitter::device_allocation(BufferId buffer, NodeId node) {
 // Where a host update finds an operand.
 int32_t Emitter::host_allocation(BufferId buffer, NodeId node) {
   const Buffer& b = analysis_.buffers.at(buffer);
+  if (is_in_file(b.slot)) {
+    return staged_.at({b.slot, analysis_.stage_of(node)}).allocation;
+  }
   if (b.slot != kNone && host_slot_.contains(b.slot)) {
     return host_slot_.at(b.slot);
   }

@@ -18,20 +18,33 @@ const char* word(Activations a) {
 }
 
 const char* word(Parameters p) {
-  return p == Parameters::kResident ? "resident" : "spilled";
+  switch (p) {
+    case Parameters::kResident: return "resident";
+    case Parameters::kSpilled: return "spilled";
+    case Parameters::kFile: return "file";
+  }
+  return "";
 }
 
-const char* word(Update u) { return u == Update::kDevice ? "device" : "host"; }
+const char* word(Update u) {
+  switch (u) {
+    case Update::kDevice: return "device";
+    case Update::kHost: return "host";
+    case Update::kHostFile: return "host_file";
+  }
+  return "";
+}
 
 bool set_word(Decision& d, const std::string& text) {
   for (auto a :
        {Activations::kKeep, Activations::kRecompute, Activations::kOffload}) {
     if (text == word(a)) return d.activations = a, true;
   }
-  for (auto p : {Parameters::kResident, Parameters::kSpilled}) {
+  for (auto p :
+       {Parameters::kResident, Parameters::kSpilled, Parameters::kFile}) {
     if (text == word(p)) return d.parameters = p, true;
   }
-  for (auto u : {Update::kDevice, Update::kHost}) {
+  for (auto u : {Update::kDevice, Update::kHost, Update::kHostFile}) {
     if (text == word(u)) return d.update = u, true;
   }
   return false;
@@ -68,9 +81,10 @@ Decision parse_decision(const std::string& text) {
     std::string part = text.substr(begin, end - begin);
     std::erase(part, ' ');
     if (!set_word(decision, part)) {
-      fail_usage("[plan] unknown word '{}' in '{}'\nHINT: {}", part, text,
-                 name_hint(part, {"keep", "recompute", "offload", "resident",
-                                  "spilled", "device", "host"}));
+      fail_usage(
+          "[plan] unknown word '{}' in '{}'\nHINT: {}", part, text,
+          name_hint(part, {"keep", "recompute", "offload", "resident",
+                           "spilled", "file", "device", "host", "host_file"}));
     }
     begin = end + 1;
   }

@@ -16,10 +16,17 @@ enum class Activations {
 enum class Parameters {
   kResident,  // on the device all the time
   kSpilled,   // on the host, fetched for each use
+  kFile,      // in a file, read into host memory ahead of each use
 };
 
 // Optimizer state and the update of the segment's parameters.
-enum class Update { kDevice, kHost };
+enum class Update {
+  kDevice,
+  kHost,
+  kHostFile,  // on the host; the state is read from a file and written back
+};
+
+inline bool is_on_host(Update update) { return update != Update::kDevice; }
 
 struct Decision {
   Activations activations = Activations::kKeep;

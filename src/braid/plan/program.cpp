@@ -21,18 +21,36 @@ std::vector<int64_t> live_bytes(const Program& program) {
   return alive;
 }
 
+namespace {
+
+int64_t& moved_bytes(Unit& unit, const Instruction& i) {
+  if (i.opcode == Opcode::kDiskRead) return unit.bytes_read;
+  if (i.opcode == Opcode::kDiskWrite) return unit.bytes_written;
+  return i.stream == Stream::kHostToDevice ? unit.bytes_in : unit.bytes_out;
+}
+
+// Of the slots that lie there.
+int64_t slot_bytes_in(const Program& program, bool SlotStorage::*place) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < program.slots.size(); ++i) {
+    if (program.slots[i].*place) sum += slot_bytes(program.graph.slots()[i]);
+  }
+  return sum;
+}
+
+}  // namespace
+
 void measure_units(Program& program) {
   std::vector<int64_t> alive = live_bytes(program);
   for (Unit& unit : program.units) {
     unit.bytes_in = unit.bytes_out = unit.live_bytes = 0;
+    unit.bytes_read = unit.bytes_written = 0;
     for (int32_t n = unit.begin; n < unit.end; ++n) {
       auto at = static_cast<size_t>(n);
       const Instruction& i = program.instructions[at];
       unit.live_bytes = std::max(unit.live_bytes, alive[at]);
       if (!i.moves_bytes()) continue;
-      bool comes_in = i.stream == Stream::kHostToDevice;
-      (comes_in ? unit.bytes_in : unit.bytes_out) +=
-          program.allocation(i.source).bytes;
+      moved_bytes(unit, i) += program.allocation(i.source).bytes;
     }
   }
 }
@@ -47,19 +65,15 @@ int64_t slot_bytes(const Slot& slot) {
 }
 
 int64_t Program::device_slot_bytes() const {
-  int64_t sum = 0;
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].device) sum += slot_bytes(graph.slots()[i]);
-  }
-  return sum;
+  return slot_bytes_in(*this, &SlotStorage::device);
 }
 
 int64_t Program::host_slot_bytes() const {
-  int64_t sum = 0;
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].host) sum += slot_bytes(graph.slots()[i]);
-  }
-  return sum;
+  return slot_bytes_in(*this, &SlotStorage::host);
+}
+
+int64_t Program::disk_bytes() const {
+  return slot_bytes_in(*this, &SlotStorage::disk);
 }
 
 std::vector<LayerBytes> bytes_by_layer(const Program& program) {

@@ -129,6 +129,8 @@ struct Unit {
   int32_t begin = 0, end = 0;  // instructions
   int64_t bytes_in = 0;        // copied to the device,
   int64_t bytes_out = 0;       // and from it
+  int64_t bytes_read = 0;      // from a file,
+  int64_t bytes_written = 0;   // and to it
   int64_t live_bytes = 0;      // of the arena, at its fullest moment
   bool operator==(const Unit&) const = default;
 };
@@ -137,6 +139,7 @@ struct Unit {
 struct SlotStorage {
   bool device = true;
   bool host = false;
+  bool disk = false;  // then nowhere else
   bool operator==(const SlotStorage&) const = default;
 };
 
@@ -176,6 +179,7 @@ struct Program {
 
   int64_t device_slot_bytes() const;
   int64_t host_slot_bytes() const;
+  int64_t disk_bytes() const;  // of the file that slots lie in
   // What the device's account will hold, exactly.
   int64_t peak_bytes() const { return arena_bytes + device_slot_bytes(); }
   int64_t host_bytes() const { return host_arena_bytes + host_slot_bytes(); }

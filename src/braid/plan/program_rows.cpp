@@ -14,12 +14,16 @@ constexpr Parameters kParameters[] = {Parameters::kResident,
                                       Parameters::kSpilled};
 constexpr Update kUpdates[] = {Update::kDevice, Update::kHost};
 
-std::vector<Decision> all_decisions() {
+// Those to choose from, and what else is given by hand.
+std::vector<Decision> all_decisions(const PartialPlan& given) {
   std::vector<Decision> all;
   for (Activations a : kActivations) {
     for (Parameters p : kParameters) {
       for (Update u : kUpdates) all.push_back({a, p, u});
     }
+  }
+  for (const std::optional<Decision>& d : given.segments) {
+    if (d && std::ranges::find(all, *d) == all.end()) all.push_back(*d);
   }
   return all;
 }
@@ -227,7 +231,7 @@ ProgramRows program_rows(const OpTable& ops, const passes::StepGraph& step,
     rows.instance.segments.push_back({.name = name, .modes = {}});
   }
   StepAnalysis analysis = analyse(ops, step.graph);
-  for (const Decision& decision : all_decisions()) {
+  for (const Decision& decision : all_decisions(given)) {
     if (!is_wanted(given, decision)) continue;
     Program program =
         compile(ops, step, uniform(n, decision, 0), request.workspace);

@@ -73,8 +73,9 @@ class ProgramPrinter {
     for (size_t i = 0; i < program_.slots.size(); ++i) {
       const SlotStorage& where = program_.slots[i];
       if (where == SlotStorage{}) continue;
-      line("slot {}{}{}", slot_name(static_cast<SlotId>(i)),
-           where.device ? " device" : "", where.host ? " host" : "");
+      line("slot {}{}{}{}", slot_name(static_cast<SlotId>(i)),
+           where.device ? " device" : "", where.host ? " host" : "",
+           where.disk ? " disk" : "");
     }
   }
 
@@ -251,6 +252,7 @@ class ProgramReader {
     SlotStorage& where = program_.slots[static_cast<size_t>(slot(in))];
     where.device = in.take_word("device");
     where.host = in.take_word("host");
+    where.disk = in.take_word("disk");
   }
 
   void read_allocation(TokenReader& in) {

@@ -4,6 +4,7 @@
 //   micro_batches 2
 //   memory arena=4096 host_arena=0 events=1
 //   slot "fc.weight" device host
+//   slot "head.weight" disk
 //   allocation 0 arena bytes=512 offset=64 live=[0, 7] "fc"
 //   allocation 1 host_slot bytes=512 live=[0, 7] "fc.weight"
 //   inputs [0]

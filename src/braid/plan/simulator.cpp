@@ -27,8 +27,12 @@ class Replay {
       play(program_.update_begin, size);
     }
     double end = *std::ranges::max_element(clock_);
-    return {end, busy_, program_.peak_bytes(),
-            most_alive_ + program_.device_slot_bytes(), program_.host_bytes()};
+    return {end,
+            busy_,
+            program_.peak_bytes(),
+            most_alive_ + program_.device_slot_bytes(),
+            program_.host_bytes(),
+            program_.disk_bytes()};
   }
 
  private:
@@ -123,7 +127,10 @@ Durations durations_at(const OpTable& ops, const Rates& rates) {
   return [&ops, rates](const Program& program, const Instruction& i) {
     if (i.moves_bytes()) {
       int64_t bytes = program.allocation(i.source).bytes;
-      return rates.copy_s + static_cast<double>(bytes) / rates.link_bytes_per_s;
+      bool on_disk = i.stream == Stream::kDisk;
+      return rates.copy_s +
+             static_cast<double>(bytes) /
+                 (on_disk ? rates.disk_bytes_per_s : rates.link_bytes_per_s);
     }
     const PlannedCall& call = program.calls[static_cast<size_t>(i.call)];
     Cost cost = ops.cost(program.graph, program.graph.node(call.node));

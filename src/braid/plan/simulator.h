@@ -18,6 +18,7 @@ struct Prediction {
   int64_t peak_bytes = 0;       // reserved on the device: exact
   int64_t live_peak_bytes = 0;  // most bytes in use at one moment of the clock
   int64_t host_bytes = 0;
+  int64_t disk_bytes = 0;  // of the file that slots lie in
 };
 
 // Replays one step on a virtual clock. Each stream runs its instructions in

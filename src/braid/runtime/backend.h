@@ -88,6 +88,8 @@ class Backend {
   virtual void copy(plan::Stream stream, std::byte* to, const std::byte* from,
                     int64_t bytes, const Issue& issue) = 0;
   virtual void host_run(const Thunk& run, const Issue& issue) = 0;
+  // Reads or writes a file, one after the other in the order of these calls.
+  virtual void disk_run(const Thunk& run, const Issue& issue) = 0;
   // The compute stream waits.
   virtual void wait(EventSet& events, int32_t event) = 0;
   // Everything issued so far has happened.

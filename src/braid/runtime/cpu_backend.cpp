@@ -129,6 +129,15 @@ void CpuBackend::host_run(const Thunk& run, const Issue& issue) {
   updates_.push(run, events_of(issue.events), issue.event, issue.waits);
 }
 
+void CpuBackend::disk_run(const Thunk& run, const Issue& issue) {
+  disk_.push(
+      [this, run] {
+        if (options_.before_disk) options_.before_disk();
+        run();
+      },
+      events_of(issue.events), issue.event, issue.waits);
+}
+
 void CpuBackend::wait(EventSet& events, int32_t event) {
   events_of(events).wait(event);
 }
@@ -137,6 +146,7 @@ void CpuBackend::synchronize() {
   h2d_.drain();
   d2h_.drain();
   updates_.drain();
+  disk_.drain();
 }
 
 }  // namespace braid::runtime

@@ -1,6 +1,6 @@
 // A CPU device: memory of this machine with an account of its own, a copy
-// thread each way and a thread for updates on the host. Several of them make
-// several virtual devices.
+// thread each way, a thread for updates on the host and one for files. Several
+// of them make several virtual devices.
 #pragma once
 
 #include <functional>
@@ -15,6 +15,9 @@ struct CpuOptions {
   int64_t limit_bytes = kNoLimit;
   // Called before each copy with its bytes; tests make copies slow with it.
   std::function<void(int64_t bytes)> before_copy = {};
+  // Called before each read and write of a file; what it throws is an error
+  // of the file.
+  std::function<void()> before_disk = {};
   int index = 0;  // of several CPU devices
   int cores = 1;
 };
@@ -43,6 +46,7 @@ class CpuBackend : public Backend {
   void copy(plan::Stream stream, std::byte* to, const std::byte* from,
             int64_t bytes, const Issue& issue) override;
   void host_run(const Thunk& run, const Issue& issue) override;
+  void disk_run(const Thunk& run, const Issue& issue) override;
   void wait(EventSet& events, int32_t event) override;
   void synchronize() override;
   Thunk capture(const Thunk&) override { return nullptr; }
@@ -52,7 +56,7 @@ class CpuBackend : public Backend {
   CpuOptions options_;
   std::map<std::string, int64_t> measured_;  // workspace by signature
   Waits waits_;
-  WorkStream h2d_, d2h_, updates_;
+  WorkStream h2d_, d2h_, updates_, disk_;
 };
 
 }  // namespace braid::runtime

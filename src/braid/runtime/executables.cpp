@@ -28,7 +28,8 @@ Executables::Executables(const OpTable& ops,
                          const std::vector<compile::StepSpec>& specs,
                          Backend& backend, const ExecutableOptions& options)
     : set_(compiled(ops, specs, backend, options)),
-      state_(std::make_unique<State>(set_.slots, set_.places, backend)) {
+      state_(std::make_unique<State>(set_.slots, set_.places, backend,
+                                     options.spill_dir)) {
   auto arena =
       std::make_shared<Arena>(backend, set_.arena_bytes, set_.host_arena_bytes);
   for (const plan::Program& program : set_.programs) {

@@ -2,6 +2,7 @@
 // They share one State and take turns in one arena.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct ExecutableOptions {
   // See compile::Target.
   plan::Profile profile = {};
   std::optional<Lowering> lowering = {};
-  compile::PassObserver observer = {};  // of the compilation
+  std::filesystem::path spill_dir = {};  // for slots in a file; may be empty
+  compile::PassObserver observer = {};   // of the compilation
 };
 
 // What a step is compiled for that runs on this device, with scratch measured
@@ -40,6 +42,8 @@ class Executables {
   const compile::ProgramSet& set() const { return set_; }
   const plan::Plan& plan() const { return set_.plan; }
   int64_t peak_bytes() const { return set_.peak_bytes; }
+  int64_t host_bytes() const { return set_.host_bytes; }
+  int64_t disk_bytes() const { return set_.disk_bytes; }
 
  private:
   compile::ProgramSet set_;

@@ -123,7 +123,8 @@ void Executor::bind_slots() {
     bool fits = there.dtype == slot.dtype &&
                 there.stored_shape() == slot.stored_shape() &&
                 (!where.device || state_.device(found) || !slot.bytes()) &&
-                (!where.host || state_.host(found) || !slot.bytes());
+                (!where.host || state_.host(found) || !slot.bytes()) &&
+                (!where.disk || state_.is_in_file(found));
     if (!fits) {
       fail_usage("[executor] the state's slot '{}' is another one", slot.name);
     }
@@ -271,11 +272,25 @@ void Executor::play_instruction(const Instruction& i) {
     case Opcode::kWait:
       for (int32_t event : i.waits) backend_.wait(*events_, event);
       return;
-    case Opcode::kCollective:
     case Opcode::kDiskRead:
-    case Opcode::kDiskWrite: break;
+    case Opcode::kDiskWrite: return use_file(i, issue);
+    case Opcode::kCollective: break;
   }
   fail_defect("[executor] this device has no '{}'", opcode_name(i.opcode));
+}
+
+void Executor::use_file(const Instruction& i, const Issue& issue) {
+  bool reads = i.opcode == Opcode::kDiskRead;
+  const plan::Allocation& in_file =
+      program_.allocation(reads ? i.source : i.target);
+  SlotId slot = slots_[static_cast<size_t>(in_file.slot)];
+  std::byte* on_host = address(reads ? i.target : i.source);
+  backend_.disk_run(
+      [&state = state_, slot, on_host, reads] {
+        reads ? state.read_file(slot, on_host)
+              : state.write_file(slot, on_host);
+      },
+      issue);
 }
 
 void Executor::run_on_host(int32_t number, const Issue& issue) {

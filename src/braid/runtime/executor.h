@@ -109,6 +109,7 @@ class Executor {
   void put_losses(int64_t micro);
   void run_call(int32_t call);
   void run_on_host(int32_t call, const Issue& issue);
+  void use_file(const plan::Instruction& instruction, const Issue& issue);
   void call_taps(int32_t call);
   std::vector<std::byte> read_rows(const Tensor& tensor) const;
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "braid/base/bytes.h"
 #include "braid/base/error.h"
 #include "braid/base/narrow_float.h"
 #include "braid/runtime/initial_values.h"
@@ -61,8 +62,10 @@ std::vector<std::byte> initial_content(const Slot& slot, int64_t seed) {
 }
 
 State::State(const std::vector<Slot>& slots,
-             const std::vector<plan::SlotStorage>& places, Backend& backend)
-    : slots_(slots), backend_(backend) {
+             const std::vector<plan::SlotStorage>& places, Backend& backend,
+             const std::filesystem::path& spill_dir)
+    : slots_(slots), places_(places), backend_(backend) {
+  make_file(spill_dir);
   for (size_t i = 0; i < slots.size(); ++i) {
     const Slot& slot = slots[i];
     ids_.add(slot.name, static_cast<SlotId>(i));
@@ -77,9 +80,33 @@ State::State(const std::vector<Slot>& slots,
     host_.push_back(places[i].host ? Memory(backend, Memory::Where::kHost,
                                             bytes, "slot " + slot.name)
                                    : Memory());
+    if (places[i].disk) continue;  // the file is new
     write(static_cast<SlotId>(i),
           std::vector<std::byte>(static_cast<size_t>(slot.bytes())));
   }
+}
+
+// Slots that do not lie there have areas of no bytes.
+void State::make_file(const std::filesystem::path& folder) {
+  std::vector<SpillArea> areas;
+  int64_t bytes = 0;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    auto id = static_cast<SlotId>(i);
+    SpillArea area{.name = slots_[i].name, .parts = parts(id)};
+    if (places_[i].disk) area.bytes = slots_[i].bytes();
+    bytes += area.bytes;
+    areas.push_back(std::move(area));
+  }
+  auto is_there = [](const plan::SlotStorage& place) { return place.disk; };
+  if (std::ranges::none_of(places_, is_there)) return;
+  if (folder.empty()) {
+    fail_usage(
+        "[spill] the plan keeps {} in a file, and no folder is named for it\n"
+        "HINT: --spill-dir DIR, or spill_dir in the job, names one on a local "
+        "disk",
+        bytes_text(bytes));
+  }
+  file_ = std::make_unique<SpillFile>(folder, std::move(areas));
 }
 
 void State::initialise(std::span<const int64_t> seeds) {
@@ -115,39 +142,45 @@ std::byte* State::host(SlotId slot) const {
   return host_[static_cast<size_t>(slot)].data();
 }
 
-std::vector<std::byte> State::read_part(SlotId slot, int64_t begin,
-                                        int64_t bytes) const {
-  std::vector<std::byte> content(static_cast<size_t>(bytes));
-  if (host(slot)) {
+void State::read_file(SlotId slot, std::byte* to) const {
+  auto size = static_cast<size_t>(slots_[static_cast<size_t>(slot)].bytes());
+  file_->read(static_cast<size_t>(slot), 0, {to, size});
+}
+
+void State::write_file(SlotId slot, const std::byte* from) {
+  auto size = static_cast<size_t>(slots_[static_cast<size_t>(slot)].bytes());
+  file_->write(static_cast<size_t>(slot), 0, {from, size});
+}
+
+std::vector<std::byte> State::read_parts(SlotId slot, int64_t first,
+                                         int64_t count) const {
+  int64_t size = slots_[static_cast<size_t>(slot)].bytes() / parts(slot);
+  int64_t begin = first * size;
+  std::vector<std::byte> content(static_cast<size_t>(count * size));
+  if (is_in_file(slot)) {
+    backend_.synchronize();
+    file_->read(static_cast<size_t>(slot), first, content);
+  } else if (host(slot)) {
     backend_.synchronize();  // copies and updates may be under way
     std::memcpy(content.data(), host(slot) + begin, content.size());
   } else {
-    backend_.read(content.data(), device(slot) + begin, bytes);
+    backend_.read(content.data(), device(slot) + begin, count * size);
   }
   return content;
 }
 
 std::vector<std::byte> State::read(SlotId slot) const {
-  return read_part(slot, 0, slots_[static_cast<size_t>(slot)].bytes());
+  return read_parts(slot, 0, parts(slot));
 }
 
 void State::write(SlotId slot, std::span<const std::byte> content) {
   check_size(slot, content.size(), slots_[static_cast<size_t>(slot)].bytes());
-  ++version_;
-  if (host(slot)) {
-    backend_.synchronize();
-    std::memcpy(host(slot), content.data(), content.size());
-  }
-  if (device(slot)) {
-    backend_.write(device(slot), content.data(),
-                   static_cast<int64_t>(content.size()));
-  }
+  write_parts(slot, 0, content);
 }
 
 std::vector<std::byte> State::read_member(SlotId slot, int64_t member) const {
   check_member(slot, member);
-  int64_t bytes = slots_[static_cast<size_t>(slot)].bytes() / parts(slot);
-  return read_part(slot, parts(slot) == 1 ? 0 : bytes * member, bytes);
+  return read_parts(slot, parts(slot) == 1 ? 0 : member, 1);
 }
 
 void State::write_member(SlotId slot, int64_t member,
@@ -160,16 +193,26 @@ void State::write_member(SlotId slot, int64_t member,
 void State::write_part(SlotId slot, int64_t member,
                        std::span<const std::byte> content) {
   int64_t whole = slots_[static_cast<size_t>(slot)].bytes();
-  int64_t size = whole / parts(slot);
-  check_size(slot, content.size(), size);
+  check_size(slot, content.size(), whole / parts(slot));
+  write_parts(slot, parts(slot) == 1 ? 0 : member, content);
+}
+
+void State::write_parts(SlotId slot, int64_t first,
+                        std::span<const std::byte> content) {
   ++version_;
-  if (parts(slot) == 1) member = 0;
+  int64_t size = slots_[static_cast<size_t>(slot)].bytes() / parts(slot);
+  int64_t begin = first * size;
+  if (is_in_file(slot)) {
+    backend_.synchronize();
+    file_->write(static_cast<size_t>(slot), first, content);
+  }
   if (host(slot)) {
     backend_.synchronize();
-    std::memcpy(host(slot) + size * member, content.data(), content.size());
+    std::memcpy(host(slot) + begin, content.data(), content.size());
   }
   if (device(slot)) {
-    backend_.write(device(slot) + size * member, content.data(), size);
+    backend_.write(device(slot) + begin, content.data(),
+                   static_cast<int64_t>(content.size()));
   }
 }
 

@@ -1,8 +1,10 @@
 // State: the storage of all slots of a model or an array. It outlives
-// Programs; each slot lies on the device, on the host, or both, as the plan
-// says.
+// Programs; each slot lies on the device, on the host, on both, or in a file,
+// as the plan says.
 #pragma once
 
+#include <filesystem>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,14 +12,18 @@
 #include "braid/base/name_index.h"
 #include "braid/plan/program.h"
 #include "braid/runtime/backend.h"
+#include "braid/runtime/spill_file.h"
 
 namespace braid::runtime {
 
 class State {
  public:
-  // Takes memory from the backend, which is borrowed. Contents are zero.
+  // Takes memory from the backend, which is borrowed, and room for a file in
+  // the folder, which may be empty where no slot lies in one. Contents are
+  // zero.
   State(const std::vector<Slot>& slots,
-        const std::vector<plan::SlotStorage>& places, Backend& backend);
+        const std::vector<plan::SlotStorage>& places, Backend& backend,
+        const std::filesystem::path& spill_dir = {});
 
   // Fills every slot by its Init; one seed per member, or a single one.
   void initialise(std::span<const int64_t> seeds);
@@ -29,6 +35,12 @@ class State {
   int64_t members() const { return members_; }  // 0: one model
   std::byte* device(SlotId slot) const;
   std::byte* host(SlotId slot) const;
+  bool is_in_file(SlotId slot) const {
+    return places_[static_cast<size_t>(slot)].disk;
+  }
+  // All of a slot that lies there; for a step's reads and writes. Block.
+  void read_file(SlotId slot, std::byte* to) const;
+  void write_file(SlotId slot, const std::byte* from);
 
   // Whole content in row-major order, [B, ...] in an array. Blocking; no step
   // may run meanwhile.
@@ -45,20 +57,25 @@ class State {
   int64_t version() const { return version_; }
 
  private:
-  std::vector<std::byte> read_part(SlotId slot, int64_t begin,
-                                   int64_t bytes) const;
+  std::vector<std::byte> read_parts(SlotId slot, int64_t first,
+                                    int64_t count) const;
   int64_t parts(SlotId slot) const;
+  void make_file(const std::filesystem::path& folder);
+  void write_parts(SlotId slot, int64_t first,
+                   std::span<const std::byte> content);
   void write_part(SlotId slot, int64_t member,
                   std::span<const std::byte> content);
   void check_member(SlotId slot, int64_t member) const;
   void check_size(SlotId slot, size_t given, int64_t expected) const;
 
   std::vector<Slot> slots_;
+  std::vector<plan::SlotStorage> places_;
   NameIndex ids_;
   Backend& backend_;
   int64_t members_ = 0;
   int64_t version_ = 0;
   std::vector<Memory> device_, host_;  // by slot; empty where it does not lie
+  std::unique_ptr<SpillFile> file_;    // null where no slot lies in one
 };
 
 // The initial content of one member.

@@ -32,7 +32,8 @@ runtime::ExecutableOptions executable_options(const TrainerOptions& options) {
                    .named = {},
                    .fit_to_limit = options.fit_to_limit},
           .profile = options.profile,
-          .lowering = options.lowering};
+          .lowering = options.lowering,
+          .spill_dir = options.spill_dir};
 }
 
 compile::StepSpec step_spec(Graph forward, const TrainerOptions& options) {

@@ -2,6 +2,7 @@
 // passes, compiles the plan, owns State and Executor.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct TrainerOptions {
   bool capture = true;
   plan::Profile profile = {};
   std::optional<Lowering> lowering = {};
+  std::filesystem::path spill_dir = {};
 };
 
 class Trainer {

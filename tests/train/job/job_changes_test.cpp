@@ -55,9 +55,10 @@ TEST(JobChanges, OnlySomeKeysMayChange) {
   auto may = [&](const std::string& key) {
     return may_change({key, "1", "2"}, plain);
   };
-  for (const char* key : {"steps", "log_every", "log_norms.on", "log_norms.of",
-                          "log_system", "threads", "checkpoint.keep",
-                          "eval.early_stop.patience", "data.file"}) {
+  for (const char* key :
+       {"steps", "log_every", "log_norms.on", "log_norms.of", "log_system",
+        "threads", "spill_dir", "checkpoint.keep", "eval.early_stop.patience",
+        "data.file"}) {
     EXPECT_TRUE(may(key)) << key;
   }
   for (const char* key : {"seed", "optimizer.lr", "model", "data.source",
@@ -65,6 +66,7 @@ TEST(JobChanges, OnlySomeKeysMayChange) {
     EXPECT_FALSE(may(key)) << key;
   }
   EXPECT_TRUE(may_change_alone({"steps", "1", "2"}));
+  EXPECT_TRUE(may_change_alone({"spill_dir", "/a", "/b"}));
   EXPECT_FALSE(may_change_alone({"threads", "1", "2"}));
 }
 

@@ -67,7 +67,8 @@ constexpr const char* kFull =
     "checkpoint: {every: 50, keep: 3, best: accuracy}\n"
     "on_nan: skip\n"
     "device: cuda:1\n"
-    "memory_limit: 1.5GiB\n";
+    "memory_limit: 1.5GiB\n"
+    "spill_dir: /local/disk\n";
 
 JobConfig full_job() {
   JobConfig job{
@@ -108,6 +109,7 @@ JobConfig full_job() {
   job.on_nan = "skip";
   job.device = "cuda:1";
   job.memory_limit = int64_t{3} << 29;
+  job.spill_dir = "/local/disk";
   return job;
 }
 

@@ -52,6 +52,7 @@ void declare(CLI::App& app, StepOptions& o) {
   add("--memory-limit", o.memory_limit, "BYTES",
       "Of the device, not the process: 512MiB");
   add("--plan", o.plan, "FILE", "YAML: keep, recompute, offload, spill");
+  add("--spill-dir", o.spill_dir, "DIR", "For what a plan keeps in a file");
   add.whole("--checkpoint-every", job.checkpoint.every, "K", "Steps (never)");
   app.footer(
       fmt::format("{}\n{}\n{}\n{}\n"

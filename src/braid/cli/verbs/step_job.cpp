@@ -304,6 +304,7 @@ class JobMaker {
     config.init = {.file = member.init, .rules = rules_};
     config.seed = member.seed;
     config.memory_limit = limit_bytes;
+    config.spill_dir = o_.spill_dir;
     config.on_nan = "keep";
     return config;
   }

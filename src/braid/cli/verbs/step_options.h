@@ -24,6 +24,7 @@ struct StepOptions {
   std::string plan;          // YAML file; empty: chosen to fit the limit
   std::string init;          // safetensors file; empty: by the seed
   std::string memory_limit;  // bytes; empty: none
+  std::string spill_dir;     // a folder; empty: none
   std::string out;
 
   std::optional<io::pt2::NamedLoss> named_loss() const;

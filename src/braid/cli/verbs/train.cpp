@@ -26,6 +26,7 @@ struct TrainOptions {
   std::string out;
   std::string profile;
   std::string trace;
+  std::string spill_dir;
   std::string dump_after;  // a pass
   bool resume = false;
   LogOptions log;
@@ -37,6 +38,18 @@ void declare_output(CLI::App& app, TrainOptions& o) {
   add("--trace", o.trace, "FILE", "Write what was done when, for Perfetto");
   add("--profile", o.profile, "FILE",
       "Measured seconds: how jobs become arrays");
+  add("--spill-dir", o.spill_dir, "DIR",
+      "For what a plan keeps in a file; as spill_dir=DIR");
+}
+
+// The words with what options say as well.
+std::vector<std::string> all_words(const TrainOptions& o) {
+  std::vector<std::string> words = o.words;
+  if (!o.spill_dir.empty()) {
+    words.push_back("spill_dir=" +
+                    std::filesystem::absolute(o.spill_dir).string());
+  }
+  return words;
 }
 
 TrainListOptions list_options(const TrainOptions& o) {
@@ -71,7 +84,8 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
                        .trace = o.trace,
                        .logs_passes = o.log.verbose});
   preparing.reset();
-  if (!is_new && !o.words.empty()) {  // nothing is in the way of other values
+  // Nothing is in the way of other values.
+  if (!is_new && !all_words(o).empty()) {
     train::write_job(train::config_path(o.out), config);
   }
   if (run.is_finished()) {
@@ -112,7 +126,7 @@ int dump(const JobArguments& arguments, const TrainOptions& o) {
 }
 
 int run_train(const TrainOptions& o) {
-  JobArguments arguments = split_arguments(o.words);
+  JobArguments arguments = split_arguments(all_words(o));
   if (arguments.files.empty()) {
     fail_usage(
         "[braid train] JOB is missing: a YAML file\n"
@@ -136,7 +150,7 @@ int run_train(const TrainOptions& o) {
 int run_resume(const TrainOptions& o) {
   if (train::holds_jobs(o.out)) {
     TrainListOptions options = list_options(o);
-    options.overrides = o.words;
+    options.overrides = all_words(o);
     return resume_list(options);
   }
   if (!train::holds_run(o.out)) {
@@ -146,7 +160,8 @@ int run_resume(const TrainOptions& o) {
         o.out, train::config_path(o.out).filename().string(), o.out);
   }
   train::JobConfig config = train::read_job(train::config_path(o.out));
-  if (!o.words.empty()) config = train::changed_job(config, o.out, o.words);
+  std::vector<std::string> words = all_words(o);
+  if (!words.empty()) config = train::changed_job(config, o.out, words);
   return run_job(config, o, false);
 }
 

@@ -67,9 +67,11 @@ void check_job(const runtime::Machine& machine, const train::JobConfig& config,
                bool shows) {
   train::Job job(machine, config);
   auto backend = job.open_device();
-  runtime::Executables programs(
-      machine.ops(), train::array_specs({&job}, {}).all, *backend,
-      {.threads = job.threads(), .plan = train::plan_request(config.plan)});
+  runtime::Executables programs(machine.ops(),
+                                train::array_specs({&job}, {}).all, *backend,
+                                {.threads = job.threads(),
+                                 .plan = train::plan_request(config.plan),
+                                 .spill_dir = config.spill_dir});
   job.model().initialise(programs.state());  // reads files
   for (const std::string& text : train::job_warnings(job)) {
     print_error("[braid validate] {}\n", text);

@@ -39,6 +39,7 @@ void Array::compile() {
       runtime::ExecutableOptions{.threads = first.threads(),
                                  .plan = options_.plan,
                                  .profile = options_.profile,
+                                 .spill_dir = first.config().spill_dir,
                                  .observer = options_.observer});
   for (size_t i = 0; i < programs_->size(); ++i) {
     bool is_eval = std::ranges::any_of(

@@ -18,14 +18,15 @@ namespace {
 
 using Texts = std::map<std::string, std::string>;
 
-// Each is the job's own in an array.
-constexpr std::array<std::string_view, 15> kOwnKeys = {
+// Each is the job's own in an array, or of no account there.
+constexpr std::array<std::string_view, 16> kOwnKeys = {
     "steps",
     "epochs",
     "log_every",
     "log_norms.on",
     "log_norms.of",
     "log_system",
+    "spill_dir",
     "eval.every",
     "eval.early_stop.patience",
     "eval.early_stop.min_delta",

@@ -171,9 +171,10 @@ void describe_decisions(Section& s, PlanConfig& c) {
            "What decides about segments that are not named, to fit the limit; "
            "off: they are kept");
   s.options("segments", c.segments, "SEGMENT",
-            "keep, recompute or offload, also spilled and host: "
-            "recompute,spilled,host. A name or a pattern: `layers.*.mlp` "
-            "makes a part of a layer a segment; `default` stands for all "
+            "keep, recompute or offload, also spilled or file, host or "
+            "host_file: recompute,spilled,host. A name or a pattern: "
+            "`layers.*.mlp` makes a part of a layer a segment; `default` "
+            "stands for all "
             "others");
 }
 
@@ -249,6 +250,8 @@ void describe_run(Section& s, JobConfig& c) {
   s.section("plan", c.plan,
             "What each segment's memory is used for; what it leaves open is "
             "kept, or with a limit chosen to fit it at the least time");
+  s.path("spill_dir", c.spill_dir,
+         "Folder on a local disk for what the plan keeps in a file");
 }
 
 void describe_networks(Section& s, JobConfig& c) {

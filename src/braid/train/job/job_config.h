@@ -207,6 +207,7 @@ struct JobConfig {
   std::optional<int64_t> memory_limit = {};  // bytes
   std::optional<int64_t> host_limit = {};    // bytes of what is moved there
   PlanConfig plan = {};  // what it leaves open is chosen to fit the limits
+  std::filesystem::path spill_dir = {};  // empty: no plan may use a file
   std::map<std::string, NetworkConfig> networks = {};
   std::vector<PhaseConfig> phases = {};
   std::map<std::string, NoiseConfig> noise = {};

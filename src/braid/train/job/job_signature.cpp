@@ -134,7 +134,8 @@ std::string device_text(const Job& job) {
              braid::device_text(job.device()), job.threads(),
              job.budget().bytes, job.budget().host_bytes, c.precision,
              c.dtype) +
-         (c.plan != PlanConfig{} ? plan_text(c.plan) : "");
+         (c.plan != PlanConfig{} ? plan_text(c.plan) : "") +
+         (c.spill_dir.empty() ? "" : "spill " + c.spill_dir.string() + "\n");
 }
 
 }  // namespace

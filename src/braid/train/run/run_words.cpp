@@ -166,9 +166,14 @@ std::string memory_words(const runtime::Executables& programs) {
   for (size_t i = 0; i < programs.size(); ++i) {
     values = std::max(values, programs.program(i).arena_bytes);
   }
-  return fmt::format("memory {} for the values of a step, {} that stay",
-                     bytes_text(values),
-                     bytes_text(programs.peak_bytes() - values));
+  int64_t in_file = programs.disk_bytes();
+  return fmt::format(
+      "memory {} for the values of a step, {} that stay{}", bytes_text(values),
+      bytes_text(programs.peak_bytes() - values),
+      in_file == 0
+          ? ""
+          : fmt::format(" · {} in a file, {} on the host", bytes_text(in_file),
+                        bytes_text(programs.host_bytes())));
 }
 
 }  // namespace braid::train

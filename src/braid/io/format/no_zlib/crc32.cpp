@@ -1,6 +1,6 @@
 #include "braid/io/format/crc32.h"
 
-#include "braid/io/format/crc_table.h"
+#include "braid/base/crc.h"
 
 namespace braid::io {
 namespace {

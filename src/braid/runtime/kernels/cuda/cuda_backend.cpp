@@ -1,8 +1,10 @@
-// A CUDA device. Kernels run on one compute stream; fetches, evictions and
-// updates on the host have a stream each. Every one of those first waits for
-// what the compute stream was given so far, because memory that compute has
-// done with may be reused by a copy; nothing here blocks the caller but read
-// and synchronize, and write while all of its ring is on its way.
+// A CUDA device. Kernels run on one compute stream; fetches, evictions,
+// updates on the host and files have a stream each. Every one of those first
+// waits for what the compute stream was given so far, because memory that
+// compute has done with may be reused by a copy; nothing here blocks the caller
+// but read and synchronize, and write while all of its ring is on its way.
+// Updates on the host and files take turns on the one thread that CUDA has for
+// such work.
 //
 // Scratch of libtorch lies in the planned workspaces (cuda_scratch.h). The
 // only other memory it holds is the fixed workspace of cuBLAS, which is taken
@@ -10,6 +12,8 @@
 #include "braid/runtime/kernels/cuda_backend.h"
 
 #include <ATen/Context.h>
+
+#include <array>
 
 #include "braid/base/bytes.h"
 #include "braid/ops/core/foreign.h"
@@ -129,6 +133,7 @@ class CudaBackend : public Backend {
   void copy(plan::Stream stream, std::byte* to, const std::byte* from,
             int64_t bytes, const Issue& issue) override;
   void host_run(const Thunk& run, const Issue& issue) override;
+  void disk_run(const Thunk& run, const Issue& issue) override;
   void wait(EventSet& events, int32_t event) override;
   // Errors are kept for the next wait, write or read: destructors call this.
   void synchronize() override;
@@ -141,12 +146,16 @@ class CudaBackend : public Backend {
   };
   const CudaStream& compute() const { return compute_.stream(); }
   void begin_on(const CudaStream& stream, const Issue& issue);
+  void run_on(const CudaStream& stream, const Thunk& run, const Issue& issue);
+  std::array<const CudaStream*, 4> others() const {
+    return {&h2d_, &d2h_, &updates_, &disk_};
+  }
   void record_pass(CudaGraph& graph, const Thunk& body);
 
   const KernelTable& cpu_kernels_;
   std::unique_ptr<CudaScratchUse> scratch_;
   ComputeStream compute_;
-  CudaStream h2d_, d2h_, updates_;
+  CudaStream h2d_, d2h_, updates_, disk_;
   InputRing inputs_;
   CudaEvent issued_;  // recorded again and again: waits see the last record
   HostErrors errors_;
@@ -267,19 +276,28 @@ void CudaBackend::copy(plan::Stream stream, std::byte* to,
 }
 
 void CudaBackend::host_run(const Thunk& run, const Issue& issue) {
-  begin_on(updates_, issue);
+  run_on(updates_, run, issue);
+}
+
+void CudaBackend::disk_run(const Thunk& run, const Issue& issue) {
+  run_on(disk_, run, issue);
+}
+
+// On the host, in the order of that stream.
+void CudaBackend::run_on(const CudaStream& stream, const Thunk& run,
+                         const Issue& issue) {
+  begin_on(stream, issue);
   if (recording_) {
     HostCall& kept = recording_->keep(run, errors_);
-    check_cuda(cudaLaunchHostFunc(updates_.get(), HostCall::run_kept, &kept),
+    check_cuda(cudaLaunchHostFunc(stream.get(), HostCall::run_kept, &kept),
                "cudaLaunchHostFunc");
   } else {
     auto once = std::make_unique<HostCall>(run, errors_);
-    check_cuda(
-        cudaLaunchHostFunc(updates_.get(), HostCall::run_once, once.get()),
-        "cudaLaunchHostFunc");
+    check_cuda(cudaLaunchHostFunc(stream.get(), HostCall::run_once, once.get()),
+               "cudaLaunchHostFunc");
     once.release();
   }
-  events_of(issue.events).record(issue.event, updates_);
+  events_of(issue.events).record(issue.event, stream);
 }
 
 void CudaBackend::begin_on(const CudaStream& stream, const Issue& issue) {
@@ -297,11 +315,11 @@ void CudaBackend::wait(EventSet& events, int32_t event) {
 
 void CudaBackend::synchronize() {
   try {
-    for (const CudaStream* stream :
-         {&compute(), &std::as_const(h2d_), &std::as_const(d2h_),
-          &std::as_const(updates_)}) {
-      check_cuda(cudaStreamSynchronize(stream->get()), "cudaStreamSynchronize");
-    }
+    auto await = [](const CudaStream& stream) {
+      check_cuda(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
+    };
+    await(compute());
+    for (const CudaStream* stream : others()) await(*stream);
   } catch (...) {
     errors_.keep(std::current_exception());
   }
@@ -325,9 +343,9 @@ void CudaBackend::record_pass(CudaGraph& graph, const Thunk& body) {
   try {
     graph.record(compute(), [&] {
       issued_.record(compute());
-      for (const CudaStream* s : {&h2d_, &d2h_, &updates_}) issued_.hold(*s);
+      for (const CudaStream* s : others()) issued_.hold(*s);
       body();
-      for (const CudaStream* s : {&h2d_, &d2h_, &updates_}) {
+      for (const CudaStream* s : others()) {
         issued_.record(*s);
         issued_.hold(compute());
       }

@@ -1,12 +1,13 @@
-// Cyclic sums by tables, for any polynomial.
+// Cyclic sums by tables, for any polynomial, and CRC-32C: of records of event
+// files, and of what lies in a file instead of memory.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
-#include "braid/io/file/file.h"
-
-namespace braid::io {
+namespace braid {
 
 // Row k is the sum of a byte that k zero bytes follow, so eight bytes need
 // eight look-ups that do not wait for each other.
@@ -32,6 +33,10 @@ constexpr CrcTable make_crc_table(uint32_t polynomial) {
   return table;
 }
 
-uint32_t crc_of(const CrcTable& table, Bytes bytes, uint32_t before);
+// `before` is the sum of what comes before these bytes: a long content may be
+// summed piece by piece.
+uint32_t crc_of(const CrcTable& table, std::span<const std::byte> bytes,
+                uint32_t before);
+uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before = 0);
 
-}  // namespace braid::io
+}  // namespace braid

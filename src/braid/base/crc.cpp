@@ -1,19 +1,18 @@
-#include "braid/io/format/crc_table.h"
+#include "braid/base/crc.h"
 
 #include <bit>
 #include <cstring>
 
-#include "braid/io/format/crc32.h"
-
 static_assert(std::endian::native == std::endian::little,
               "eight bytes at a time are taken as a little-endian number");
 
-namespace braid::io {
+namespace braid {
 namespace {
 
 constexpr CrcTable kCrc32c = make_crc_table(0x82f63b78);
 
-uint32_t add_eight(const CrcTable& table, Bytes bytes, uint32_t sum) {
+uint32_t add_eight(const CrcTable& table, std::span<const std::byte> bytes,
+                   uint32_t sum) {
   uint64_t word = 0;
   std::memcpy(&word, bytes.data(), kCrcRows);
   word ^= sum;
@@ -26,7 +25,8 @@ uint32_t add_eight(const CrcTable& table, Bytes bytes, uint32_t sum) {
 
 }  // namespace
 
-uint32_t crc_of(const CrcTable& table, Bytes bytes, uint32_t before) {
+uint32_t crc_of(const CrcTable& table, std::span<const std::byte> bytes,
+                uint32_t before) {
   uint32_t sum = ~before;
   for (; bytes.size() >= kCrcRows; bytes = bytes.subspan(kCrcRows)) {
     sum = add_eight(table, bytes, sum);
@@ -37,8 +37,8 @@ uint32_t crc_of(const CrcTable& table, Bytes bytes, uint32_t before) {
   return ~sum;
 }
 
-uint32_t crc32c(Bytes bytes, uint32_t before) {
+uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before) {
   return crc_of(kCrc32c, bytes, before);
 }
 
-}  // namespace braid::io
+}  // namespace braid

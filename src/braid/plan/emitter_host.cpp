@@ -1,0 +1,103 @@
+// Updates on the host.
+#include "braid/plan/emitter.h"
+
+namespace braid::plan {
+
+// Operands that are not on the host are brought there first; a parameter that
+// also lives on the device is refreshed afterwards.
+void Emitter::emit_host_node(NodeId id) {
+  const Node& node = graph_.node(id);
+  size_t stage = analysis_.stage_of(id);
+  PlannedCall call{.node = id, .inputs = {}, .outputs = {}};
+  std::vector<int32_t> waits;
+  for (ValueId input : node.inputs) {
+    call.inputs.push_back(
+        input == kNone ? kNone
+                       : host_operand(analysis_.buffers.of(input), id, waits));
+  }
+  for (ValueId output : node.outputs) {
+    call.outputs.push_back(host_allocation(analysis_.buffers.of(output), id));
+  }
+  std::vector<int32_t> used = call.inputs, written = call.outputs;
+  used.insert(used.end(), written.begin(), written.end());
+  for (int32_t place : used) touch(place);
+  int32_t event = new_event(std::move(used));
+  auto number = static_cast<int32_t>(program_.calls.size());
+  program_.calls.push_back(std::move(call));
+  push({.stream = Stream::kHostUpdate,
+        .call = number,
+        .event = event,
+        .waits = std::move(waits)});
+  if (frees_host_memory(node)) {
+    writes_.push_back({event, kNone, stage});
+  } else {
+    final_events_.push_back(event);
+  }
+  for (size_t i = 0; i < written.size(); ++i) {
+    BufferId b = analysis_.buffers.of(node.outputs[i]);
+    note_host_result(b, id, event);
+    refresh(analysis_.buffers.at(b).slot, written[i], event, stage);
+  }
+}
+
+// Where the host finds a buffer; adds what it has to wait for.
+int32_t Emitter::host_operand(BufferId b, NodeId id,
+                              std::vector<int32_t>& waits) {
+  const Buffer& buffer = analysis_.buffers.at(b);
+  size_t stage = analysis_.stage_of(id);
+  if (is_in_file(buffer.slot)) {
+    waits.push_back(staged_.at({buffer.slot, stage}).read);
+    return host_allocation(b, id);
+  }
+  if (buffer.slot != kNone && host_slot_.contains(buffer.slot)) {
+    return host_allocation(b, id);
+  }
+  if (!host_operand_.contains(version(b, id))) {
+    const std::string& path = graph_.node(id).path;
+    int32_t copy = allocate(Space::kHostArena, buffer.bytes, path);
+    int32_t event = evict(device_allocation(b, id), copy, stage);
+    host_operand_[version(b, id)] = {copy, event};
+  }
+  waits.push_back(host_operand_.at(version(b, id)).event);
+  return host_allocation(b, id);
+}
+
+// What a node on the host has made is where it found the slot.
+void Emitter::note_host_result(BufferId b, NodeId id, int32_t event) {
+  SlotId slot = analysis_.buffers.at(b).slot;
+  if (slot == kNone) return;
+  if (is_in_file(slot)) {
+    staged_.at({slot, analysis_.stage_of(id)}).changed = event;
+  } else if (!host_slot_.contains(slot)) {
+    auto before = version(b, id);
+    host_operand_[{b, before.second + 1}] = {
+        host_operand_.at(before).allocation, event};
+  }
+}
+
+void Emitter::refresh(SlotId slot, int32_t host, int32_t event, size_t stage) {
+  auto device = device_slot_.find(slot);
+  if (slot == kNone || device == device_slot_.end()) return;
+  bool is_brief = at(host).space == Space::kHostArena;
+  int32_t refreshed =
+      new_event(is_brief ? std::vector{host} : std::vector<int32_t>());
+  push({.opcode = Opcode::kCopy,
+        .stream = Stream::kHostToDevice,
+        .source = host,
+        .target = device->second,
+        .event = refreshed,
+        .waits = {event}});
+  if (is_brief) {
+    writes_.push_back({refreshed, kNone, stage});
+  } else {
+    final_events_.push_back(refreshed);
+  }
+}
+
+// Whether host memory must not be kept to the end of the step.
+bool Emitter::frees_host_memory(const Node& node) const {
+  const Decision& d = decision(node.segment);
+  return d.update == Update::kHostFile || d.parameters == Parameters::kFile;
+}
+
+}  // namespace braid::plan
