@@ -69,8 +69,11 @@ def test_one_byte_too_few_is_reported_and_harms_nothing(tmp_path, name):
     again = run_step(*args, plan=plan, memory_limit=needed)
     process = again.memory.pop("process_peak_bytes")  # libraries and all
     assert process > needed
+    assert again.memory.pop("predicted_step_s") > 0 and again.memory.pop("measured_step_s") > 0
     assert again.memory == {
         "limit_bytes": needed,
+        "host_limit_bytes": None,
+        "predicted_host_bytes": again.memory["predicted_host_bytes"],
         "predicted_peak_bytes": needed,
         "measured_peak_bytes": needed,
     }

@@ -43,7 +43,7 @@ constexpr Verb kVerbs[] = {
     {"eval", "Count metrics of a run's weights on any data", add_eval},
     {"predict", "Write what a run's weights say about data", add_predict},
     {"runs", "Show how runs stand, best first", add_runs},
-    {"plan", "Choose what is done about the memory of each segment", add_plan},
+    {"plan", "Show what is done about memory, and why", add_plan},
     {"step", "Run training steps on given tensors", add_step},
     {"inspect", "Show what a model's step consists of", add_inspect},
 };

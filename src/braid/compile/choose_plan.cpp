@@ -28,7 +28,13 @@ constexpr Decision kLadder[] = {
     {Activations::kRecompute, Parameters::kSpilled, Update::kDevice},
     {Activations::kOffload, Parameters::kSpilled, Update::kHost},
     {Activations::kRecompute, Parameters::kSpilled, Update::kHost},
+    {Activations::kRecompute, Parameters::kFile, Update::kHostFile},
 };
+
+bool uses_file(const Decision& decision) {
+  return decision.parameters == Parameters::kFile ||
+         decision.update == Update::kHostFile;
+}
 
 // A plan as the key of what is known about it.
 std::vector<int> key_of(const Plan& plan) {
@@ -167,6 +173,7 @@ class Chooser {
   // Uniform decisions where the plan leaves them open.
   void climb_down() {
     for (const Decision& decision : kLadder) {
+      if (uses_file(decision) && !options_.has_file) continue;
       for (int depth : {1, 0}) {
         Plan plan = given_.filled(decision);
         plan.depth = given_.depth.value_or(depth);

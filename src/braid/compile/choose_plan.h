@@ -25,6 +25,7 @@ using TryPlan = std::function<PlanTrial(const plan::Plan&)>;
 struct ChoiceOptions {
   int64_t limit_bytes = kNoLimit;
   int64_t host_limit_bytes = kNoLimit;
+  bool has_file = false;  // slots may lie in one
   plan::SolveOptions solve = {};
   int most_trials = 100;
 };

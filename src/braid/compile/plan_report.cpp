@@ -86,9 +86,7 @@ class Reporter {
         fmt::format("frees {} for {}", bytes_text(report.freed_bytes),
                     milliseconds(std::max(0.0, report.more_s)));
     double hidden = report.more_s - slower_s(i, report.decision);
-    if (report.transfer_s > 0 && hidden > 0) {
-      text += ", most of it beside other work";
-    }
+    if (report.transfer_s > 0 && hidden > 0) text += ", beside other work";
     return text;
   }
 

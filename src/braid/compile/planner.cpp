@@ -81,6 +81,18 @@ plan::PartialPlan given_by(const PlanRequest& request,
   return given;
 }
 
+// Whether inputs of one name have one shape.
+bool have_same_rows(const Graph& a, const Graph& b) {
+  std::map<std::string_view, const Shape*> shapes;
+  for (ValueId id : a.inputs()) {
+    shapes[a.value(id).name] = &a.value(id).type.shape;
+  }
+  return std::ranges::all_of(b.inputs(), [&](ValueId id) {
+    auto known = shapes.find(b.value(id).name);
+    return known == shapes.end() || *known->second == b.value(id).type.shape;
+  });
+}
+
 bool is_limited(const Target& target) {
   return target.limit_bytes != kNoLimit || target.host_limit_bytes != kNoLimit;
 }
@@ -125,6 +137,7 @@ ProgramSet Planner::programs(const plan::Plan& plan) const {
   ProgramSet set = joined_programs(std::move(programs));
   set.plan = plan;
   set.segments = segments();
+  set.step_s = seconds(set);
   return set;
 }
 
@@ -142,7 +155,7 @@ PlanChoice Planner::choose(const ChoiceOptions& options) const {
   auto try_plan = [&](const plan::Plan& plan) -> PlanTrial {
     ProgramSet set = programs(plan);
     if (misplaced_slot(set)) return {.bytes = kNoLimit};
-    return {.seconds = seconds(set),
+    return {.seconds = set.step_s,
             .bytes = set.peak_bytes,
             .host_bytes = set.host_bytes};
   };
@@ -161,8 +174,14 @@ ChoiceOptions Planner::choice_options() const {
   ChoiceOptions options{.limit_bytes = target_.limit_bytes,
                         .host_limit_bytes = target_.host_limit_bytes,
                         .most_trials = static_cast<int>(trials)};
+  options.has_file = may_use_file();
   if (!solver_.empty()) options.solve.solver = solver_;
   return options;
+}
+
+// A file is slower than host memory, and only of use where that has a limit.
+bool Planner::may_use_file() const {
+  return target_.has_file && target_.host_limit_bytes != kNoLimit;
 }
 
 plan::ProgramRows Planner::rows() const {
@@ -170,7 +189,8 @@ plan::ProgramRows Planner::rows() const {
                             {.given = given_,
                              .durations = durations_,
                              .workspace = target_.workspace,
-                             .shares_cores = target_.device.shares_cores});
+                             .shares_cores = target_.device.shares_cores,
+                             .has_file = may_use_file()});
 }
 
 // A segment that only another program has does what most of the first do.
@@ -186,12 +206,15 @@ plan::Plan Planner::followed(const plan::Plan& plan,
   return other;
 }
 
-// Of one step with all its phases; evaluations take none of it.
+// Of one full step with all its phases; the rest of an epoch, and evaluations,
+// are steps of their own.
 double Planner::seconds(const ProgramSet& set) const {
   double sum = 0;
   for (size_t i = 0; i < steps_.size(); ++i) {
-    bool learns = i == 0 || !steps_[i].step.gradients.empty();
-    if (!learns) continue;
+    bool learns = !steps_[i].step.gradients.empty();
+    bool is_phase =
+        learns && have_same_rows(steps_[0].step.graph, steps_[i].step.graph);
+    if (i > 0 && !is_phase) continue;
     sum +=
         plan::simulate(set.programs[i], durations_, target_.device.shares_cores)
             .time_s;

@@ -40,6 +40,7 @@ class Planner {
  private:
   plan::Plan followed(const plan::Plan& plan, const BuiltStep& built) const;
   double seconds(const ProgramSet& set) const;
+  bool may_use_file() const;
   ProgramSet checked(ProgramSet set, std::string_view hint) const;
 
   const OpTable& ops_;

@@ -33,6 +33,7 @@ struct ProgramSet {
   int64_t peak_bytes = 0;  // what the device's account will hold, exactly
   int64_t host_bytes = 0;  // and that of the host
   int64_t disk_bytes = 0;  // of the file that slots lie in
+  double step_s = 0;       // of a full step, by prediction
 };
 
 // Programs with the slots that they have together.

@@ -15,6 +15,7 @@ struct Target {
   int threads = 1;                      // that one call may use
   int64_t limit_bytes = kNoLimit;       // that all programs together may take
   int64_t host_limit_bytes = kNoLimit;  // and that, of host memory
+  bool has_file = false;                // slots may lie in one
   // Scratch of kernels; empty: programs are compiled without, for estimates.
   plan::WorkspaceRule workspace = {};
   // How convolutions of an array are computed: the fastest by the seconds in

@@ -15,14 +15,17 @@ constexpr Parameters kParameters[] = {Parameters::kResident,
 constexpr Update kUpdates[] = {Update::kDevice, Update::kHost};
 
 // Those to choose from, and what else is given by hand.
-std::vector<Decision> all_decisions(const PartialPlan& given) {
+std::vector<Decision> all_decisions(const RowsRequest& request) {
   std::vector<Decision> all;
   for (Activations a : kActivations) {
     for (Parameters p : kParameters) {
       for (Update u : kUpdates) all.push_back({a, p, u});
     }
+    if (!request.has_file) continue;
+    all.push_back({a, Parameters::kFile, Update::kDevice});
+    all.push_back({a, Parameters::kFile, Update::kHostFile});
   }
-  for (const std::optional<Decision>& d : given.segments) {
+  for (const std::optional<Decision>& d : request.given.segments) {
     if (d && std::ranges::find(all, *d) == all.end()) all.push_back(*d);
   }
   return all;
@@ -231,7 +234,7 @@ ProgramRows program_rows(const OpTable& ops, const passes::StepGraph& step,
     rows.instance.segments.push_back({.name = name, .modes = {}});
   }
   StepAnalysis analysis = analyse(ops, step.graph);
-  for (const Decision& decision : all_decisions(given)) {
+  for (const Decision& decision : all_decisions(request)) {
     if (!is_wanted(given, decision)) continue;
     Program program =
         compile(ops, step, uniform(n, decision, 0), request.workspace);

@@ -31,6 +31,7 @@ struct RowsRequest {
   const Durations& durations;
   const WorkspaceRule& workspace;
   bool shares_cores = false;  // see simulate()
+  bool has_file = false;      // slots may lie in one
 };
 
 // Rows of the decisions that the plan leaves open; where it decides, of that

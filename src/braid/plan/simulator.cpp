@@ -134,8 +134,8 @@ Durations durations_at(const OpTable& ops, const Rates& rates) {
     }
     const PlannedCall& call = program.calls[static_cast<size_t>(i.call)];
     Cost cost = ops.cost(program.graph, program.graph.node(call.node));
-    double start_s = i.stream == Stream::kHostUpdate ? rates.copy_s
-                                                     : rates.call_s;
+    double start_s =
+        i.stream == Stream::kHostUpdate ? rates.copy_s : rates.call_s;
     return start_s + std::max(cost.flops / rates.flops_per_s,
                               cost.bytes / rates.bytes_per_s);
   };

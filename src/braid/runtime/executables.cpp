@@ -8,6 +8,7 @@ compile::ProgramSet compiled(const OpTable& ops,
                              Backend& backend,
                              const ExecutableOptions& options) {
   compile::Target target = target_of(ops, backend, options.threads);
+  target.has_file = !options.spill_dir.empty();
   target.profile = options.profile;
   target.lowering = options.lowering;
   return compile::compile_programs(ops, specs, target, options.plan,

@@ -1,5 +1,7 @@
 #include "braid/cli/verbs/plan_job.h"
 
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -39,6 +41,12 @@ train::JobList read_list(const PlanJobOptions& o) {
   return train::read_job_list(arguments.files, arguments.overrides);
 }
 
+// Files have room.
+int table_width() {
+  constexpr int kFile = 200;
+  return isatty(STDOUT_FILENO) ? terminal_width(stdout) : kFile;
+}
+
 std::string milliseconds(double seconds) {
   return fmt::format("{:.2f}", 1e3 * seconds);
 }
@@ -46,10 +54,10 @@ std::string milliseconds(double seconds) {
 void print_segments(const compile::PlanReport& report) {
   Column name{.title = "segment"}, decision{.title = "decision"},
       device{.title = "device", .is_number = true},
-      host{.title = "host", .is_number = true, .spare = 2},
-      compute{.title = "compute ms", .is_number = true},
-      transfer{.title = "moving ms", .is_number = true, .spare = 1},
-      why{.title = "why", .spare = 3};
+      host{.title = "host", .is_number = true, .spare = 4},
+      compute{.title = "compute ms", .is_number = true, .spare = 3},
+      transfer{.title = "moving ms", .is_number = true, .spare = 2},
+      why{.title = "why", .spare = 1};
   for (const compile::SegmentReport& s : report.segments) {
     name.cells.push_back(s.name);
     decision.cells.push_back(short_text(s.decision));
@@ -62,7 +70,7 @@ void print_segments(const compile::PlanReport& report) {
   }
   std::vector<Column> columns{name, decision, device, host};
   columns.insert(columns.end(), {compute, transfer, why});
-  for (const std::string& line : table_lines(columns, terminal_width(stdout))) {
+  for (const std::string& line : table_lines(columns, table_width())) {
     print("{}\n", line);
   }
 }
@@ -116,7 +124,7 @@ void print_front(const compile::PlanReport& report) {
   if (limit.cells.empty()) return;
   print("\n");
   for (const std::string& row :
-       table_lines({limit, time, more, plan}, terminal_width(stdout))) {
+       table_lines({plan, limit, time, more}, table_width())) {
     print("{}\n", row);
   }
 }
@@ -219,6 +227,7 @@ int plan_one(const runtime::Machine& machine, const train::NamedJob& named,
   auto backend = job.open_device();
   compile::Target target =
       runtime::target_of(machine.ops(), *backend, job.threads());
+  target.has_file = !named.config.spill_dir.empty();
   compile::Planner planner(machine.ops(), train::array_specs({&job}, {}).all,
                            target, train::plan_request(named.config.plan));
   compile::PlanReport report =
@@ -227,7 +236,7 @@ int plan_one(const runtime::Machine& machine, const train::NamedJob& named,
   write(o.svg, front_svg(report));
   write(o.dot, plan_dot(report));
   if (!report.choice.fits) return infeasible(job, report);
-  write(o.save, plan_yaml(report.choice.plan, planner.segments()));
+  write(o.save, compile::plan_yaml(report.choice.plan, planner.segments()));
   if (!list) print_report(job, report);
   return kOk;
 }

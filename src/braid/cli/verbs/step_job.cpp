@@ -26,15 +26,15 @@ using Json = nlohmann::json;
 // Of a member's slots, see train::GivenModel.
 using Values = std::vector<std::pair<std::string, double>>;
 
-std::optional<int64_t> read_limit(const std::string& text) {
+std::optional<int64_t> read_limit(const char* option, const std::string& text) {
   if (text.empty()) return std::nullopt;
   try {
     return parse_bytes(text);
   } catch (const std::invalid_argument&) {
     fail_usage(
-        "[braid step] --memory-limit: '{}' is no byte count\n"
+        "[braid step] {}: '{}' is no byte count\n"
         "HINT: write a number with an optional unit: 512MiB, 4GiB",
-        text);
+        option, text);
   }
 }
 
@@ -304,6 +304,7 @@ class JobMaker {
     config.init = {.file = member.init, .rules = rules_};
     config.seed = member.seed;
     config.memory_limit = limit_bytes;
+    config.host_limit = read_limit("--host-limit", o_.host_limit);
     config.spill_dir = o_.spill_dir;
     config.on_nan = "keep";
     return config;
@@ -359,7 +360,7 @@ class JobMaker {
 }  // namespace
 
 StepJob read_job(const runtime::Machine& machine, const StepOptions& options) {
-  std::optional<int64_t> limit_bytes = read_limit(options.memory_limit);
+  auto limit_bytes = read_limit("--memory-limit", options.memory_limit);
   return JobMaker(machine, options).make(limit_bytes);
 }
 

@@ -78,9 +78,14 @@ std::vector<double> read_losses(const Json& list) {
   return losses;
 }
 
-Json memory_json(const StepJob& job, train::Array& array) {
+Json memory_json(const StepJob& job, train::Array& array, double step_s) {
   const auto& limit = job.first().config().memory_limit;
+  const auto& host_limit = job.first().config().host_limit;
   return {{"limit_bytes", limit ? Json(*limit) : Json()},
+          {"host_limit_bytes", host_limit ? Json(*host_limit) : Json()},
+          {"predicted_host_bytes", array.programs().set().host_bytes},
+          {"predicted_step_s", array.programs().set().step_s},
+          {"measured_step_s", step_s},
           {"predicted_peak_bytes", array.programs().program(0).peak_bytes()},
           {"measured_peak_bytes", array.peak_bytes()},
           {"process_peak_bytes", process_peak_bytes()}};
@@ -121,6 +126,8 @@ void StepRecorder::tidy(train::RunContext& run) {
 
 void StepRecorder::create(train::RunContext& run) {
   on_ready_();
+  began_step_ = saved_step_;
+  began_ = Clock::now();
   out_.create();
   if (source_) {
     io::remove_litter(out_.checkpoints());
@@ -189,7 +196,11 @@ void StepRecorder::save(train::RunContext& run, const train::Reporter&,
 }
 
 void StepRecorder::write_results(train::Array& array) const {
-  std::string memory = memory_json(job_, array).dump(2) + "\n";
+  std::chrono::duration<double> took = Clock::now() - began_;
+  auto steps = static_cast<double>(job_.first().num_steps() - began_step_);
+  std::string memory =
+      memory_json(job_, array, took.count() / std::max(steps, 1.0)).dump(2) +
+      "\n";
   for (size_t k = 0; k < losses_.size(); ++k) {
     auto lane = static_cast<int64_t>(k);
     auto folder = out_.member_path(lane);

@@ -4,6 +4,7 @@
 // goes on.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -51,8 +52,11 @@ class StepRecorder : public train::Recorder {
   io::CheckpointWriter checkpoints_;
   std::vector<std::vector<double>> losses_;  // by member, then step
   int64_t saved_step_ = 0;                   // of the newest checkpoint
-  runtime::Executor* tapped_ = nullptr;      // until the first step is over
-  std::vector<io::TensorList> gradients_;    // by member
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point began_ = {};  // with the step after
+  int64_t began_step_ = 0;
+  runtime::Executor* tapped_ = nullptr;    // until the first step is over
+  std::vector<io::TensorList> gradients_;  // by member
 };
 
 }  // namespace braid::cli
