@@ -120,10 +120,14 @@ class Certified {
 
   // The depth that holds the bound down gets what it can use.
   void bound_weakest() {
-    for (int round = 0; round < 2 && !is_done(); ++round) {
+    constexpr int kRounds = 6;
+    for (int round = 0; round < kRounds && !is_done(); ++round) {
       auto weakest = std::ranges::min_element(depths_, {}, &DepthState::bound);
       if (!weakest->relaxation) return;
+      int64_t before = weakest->bound;
       run_bound(*weakest, effort_ / 2);
+      int64_t gap = incumbent_.time_ns - weakest->bound;
+      if (weakest->bound - before < gap / 20) return;
     }
   }
 

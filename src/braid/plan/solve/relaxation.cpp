@@ -9,11 +9,13 @@
 namespace braid::plan {
 namespace {
 
-constexpr int kStages = 7;
+constexpr int kStages = 5;
 // The first stages are soon at their end.
-constexpr int kShares[kStages] = {1, 2, 3, 5, 6, 7, 8};
-constexpr int kAllShares = 32;
-constexpr double kSoftest = 0.5, kHardest = 0.002;  // of a typical slot
+constexpr int kShares[kStages] = {1, 1, 2, 2, 2};
+constexpr int kAllShares = 8;
+// Softness at the first and at the last stage, of a typical slot; of the first
+// run and of those after it.
+constexpr double kSoftness[2][2] = {{0.12, 0.012}, {0.02, 0.004}};
 constexpr double kTiny = 1e-30;
 constexpr double kMostCost = 1e6;  // of the first guess
 
@@ -116,7 +118,7 @@ Relaxation::Relaxation(const Instance& instance, const Rows& rows, int depth)
   spread(x_, 1);
   best_ = point_;
   mix(x_);
-  tau_ = kSoftest * slot_ns_;
+  tau_ = kSoftness[0][0] * slot_ns_;
   value();
   find_duals();
   offer(point_);
@@ -159,9 +161,11 @@ void Relaxation::spread(Vector& fractions, double share) const {
 }
 
 void Relaxation::descend(int64_t steps) {
+  auto [softest, hardest] = kSoftness[has_run_ ? 1 : 0];
+  has_run_ = true;
   for (int stage = 0; stage < kStages; ++stage) {
     double at = double(stage) / (kStages - 1);
-    tau_ = slot_ns_ * kSoftest * std::pow(kHardest / kSoftest, at);
+    tau_ = slot_ns_ * softest * std::pow(hardest / softest, at);
     int64_t own = steps * kShares[stage] / kAllShares;
     if (own == 0) continue;
     spread(x_, 1e-3);
@@ -302,7 +306,7 @@ double Relaxation::soft_limit(double over, double softness,
 }
 
 double Relaxation::bytes_value() {
-  double sum = 0, soft_ns = tau_ * n_ / 4;
+  double sum = 0, soft_ns = tau_ * n_ / 8;
   point_.host_price = 0;
   if (is_host_limited_) {
     double host = 0, slope = 0;
