@@ -16,11 +16,15 @@ namespace {
 
 constexpr int kMostProved = 12;        // segments
 constexpr int64_t kLooks = 3'000'000;  // of the proof of a depth
-constexpr int64_t kMovesPerStep = 60;  // of annealing, of the bound
 
 int64_t default_effort(const Instance& instance) {
   int n = instance.num_segments();
-  return std::clamp<int64_t>(10 * n - 100, 300, 1500);
+  return std::clamp<int64_t>(10 * n - 180, 300, 1500);
+}
+
+// Moves of annealing for a step of the bound, which take about as long.
+int64_t moves_per_step(const Instance& instance) {
+  return std::clamp(20'000 / instance.num_segments(), 40, 100);
 }
 
 // A depth, and what is known of it.
@@ -217,7 +221,7 @@ class Certified {
 
   AnnealOptions anneal_options(const DepthState& state, int round) const {
     constexpr double kHot[] = {0.1, 0.4, 0.03};
-    AnnealOptions options{.moves = effort_ * kMovesPerStep / 3};
+    AnnealOptions options{.moves = effort_ * moves_per_step(instance_) / 3};
     double slot = static_cast<double>(std::max<int64_t>(state.bound, 1)) /
                   instance_.num_slots();
     options.hot = kHot[round] * slot;
