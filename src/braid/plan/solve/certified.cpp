@@ -34,6 +34,7 @@ struct DepthState {
   Rows rows = {};     // that a plan may have
   DepthBound known = {};
   std::unique_ptr<Relaxation> relaxation = {};
+  std::vector<Duals> pool = {};  // that each run of it ended with
 
   bool has_duals() const { return !known.duals.prices.empty(); }
 };
@@ -116,6 +117,7 @@ class Certified {
     state.relaxation->run(steps);
     Duals duals = state.relaxation->duals();
     int64_t bound = lower_bound(instance_, state.rows, duals);
+    if (instance_.num_segments() <= kMostProved) state.pool.push_back(duals);
     if (state.has_duals() && bound <= state.known.dual_ns) return;
     state.known.dual_ns = bound;
     state.known.duals = std::move(duals);
@@ -265,10 +267,12 @@ class Certified {
     if (instance_.num_segments() > kMostProved) return;
     for (DepthState& state : depths_) {
       if (!is_open(state)) continue;
+      run_bound(state, effort_);
+      if (!is_open(state)) continue;
       int64_t looks = kLooks;
       Rows rows = worthwhile_rows(state);
-      if (branch_and_bound(instance_, rows, state.depth, {state.known.duals},
-                           incumbent_, &looks)) {
+      if (branch_and_bound(instance_, rows, state.depth, state.pool, incumbent_,
+                           &looks)) {
         state.known.searched = true;
         state.bound = incumbent_.target();
       }
