@@ -62,7 +62,7 @@ void compare_with_brute_force(const Instance& instance, int k) {
 
 TEST(Certified, EqualsBruteForce) {
   Random random(11);
-  for (int k = 0; k < long_or_short(1000, 60); ++k) {
+  for (int k = 0; k < long_or_short(1000, 120); ++k) {
     RandomInstance form = form_of(k);
     if (!std::getenv("BRAID_TEST_LONG") && k % 10 > 0) form.most_segments = 4;
     compare_with_brute_force(random_instance(random, form), k);

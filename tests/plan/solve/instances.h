@@ -20,14 +20,18 @@ inline bool one_in(Random& random, int count) {
   return number_between(random, 1, count) == 1;
 }
 
+#ifdef __has_feature
+inline constexpr bool kIsSanitized = __has_feature(address_sanitizer);
+#elif defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kIsSanitized = true;
+#else
+inline constexpr bool kIsSanitized = false;
+#endif
+
 // More of a test with BRAID_TEST_LONG, less under a sanitizer.
 inline int long_or_short(int long_form, int short_form) {
   if (std::getenv("BRAID_TEST_LONG")) return long_form;
-#ifdef __SANITIZE_ADDRESS__
-  return std::max(short_form / 10, 1);
-#else
-  return short_form;
-#endif
+  return kIsSanitized ? std::max(short_form / 10, 1) : short_form;
 }
 
 struct RandomInstance {

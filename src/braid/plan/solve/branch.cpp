@@ -70,11 +70,11 @@ std::vector<int> search_order(const std::vector<CostSum>& sums, Rows& rows) {
   std::iota(order.begin(), order.end(), 0);
   if (sums.empty()) return order;
   std::ranges::stable_sort(order, std::ranges::greater{}, [&](int i) {
-    return sums[0].spread(i, rows[size_t(i)]);
+    return sums.back().spread(i, rows[size_t(i)]);
   });
   for (size_t i = 0; i < rows.size(); ++i) {
     std::ranges::stable_sort(rows[i], {}, [&](int32_t row) {
-      return sums[0].above(static_cast<int>(i), row);
+      return sums.back().above(static_cast<int>(i), row);
     });
   }
   return order;

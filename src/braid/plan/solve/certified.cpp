@@ -16,11 +16,15 @@ namespace {
 
 constexpr int kMostProved = 12;        // segments
 constexpr int64_t kLooks = 3'000'000;  // of the proof of a depth
-constexpr int64_t kMovesPerStep = 60;  // of annealing, of the bound
 
 int64_t default_effort(const Instance& instance) {
   int n = instance.num_segments();
-  return std::clamp<int64_t>(10 * n - 100, 300, 1500);
+  return std::clamp<int64_t>(10 * n - 180, 300, 1500);
+}
+
+// Moves of annealing for a step of the bound, which take about as long.
+int64_t moves_per_step(const Instance& instance) {
+  return std::clamp(20'000 / instance.num_segments(), 40, 100);
 }
 
 // A depth, and what is known of it.
@@ -30,6 +34,7 @@ struct DepthState {
   Rows rows = {};     // that a plan may have
   DepthBound known = {};
   std::unique_ptr<Relaxation> relaxation = {};
+  std::vector<Duals> pool = {};  // that each run of it ended with
 
   bool has_duals() const { return !known.duals.prices.empty(); }
 };
@@ -112,6 +117,7 @@ class Certified {
     state.relaxation->run(steps);
     Duals duals = state.relaxation->duals();
     int64_t bound = lower_bound(instance_, state.rows, duals);
+    if (instance_.num_segments() <= kMostProved) state.pool.push_back(duals);
     if (state.has_duals() && bound <= state.known.dual_ns) return;
     state.known.dual_ns = bound;
     state.known.duals = std::move(duals);
@@ -120,10 +126,14 @@ class Certified {
 
   // The depth that holds the bound down gets what it can use.
   void bound_weakest() {
-    for (int round = 0; round < 2 && !is_done(); ++round) {
+    constexpr int kRounds = 6;
+    for (int round = 0; round < kRounds && !is_done(); ++round) {
       auto weakest = std::ranges::min_element(depths_, {}, &DepthState::bound);
       if (!weakest->relaxation) return;
+      int64_t before = weakest->bound;
       run_bound(*weakest, effort_ / 2);
+      int64_t gap = incumbent_.time_ns - weakest->bound;
+      if (weakest->bound - before < gap / 20) return;
     }
   }
 
@@ -213,7 +223,7 @@ class Certified {
 
   AnnealOptions anneal_options(const DepthState& state, int round) const {
     constexpr double kHot[] = {0.1, 0.4, 0.03};
-    AnnealOptions options{.moves = effort_ * kMovesPerStep / 3};
+    AnnealOptions options{.moves = effort_ * moves_per_step(instance_) / 3};
     double slot = static_cast<double>(std::max<int64_t>(state.bound, 1)) /
                   instance_.num_slots();
     options.hot = kHot[round] * slot;
@@ -257,10 +267,12 @@ class Certified {
     if (instance_.num_segments() > kMostProved) return;
     for (DepthState& state : depths_) {
       if (!is_open(state)) continue;
+      run_bound(state, effort_);
+      if (!is_open(state)) continue;
       int64_t looks = kLooks;
       Rows rows = worthwhile_rows(state);
-      if (branch_and_bound(instance_, rows, state.depth, {state.known.duals},
-                           incumbent_, &looks)) {
+      if (branch_and_bound(instance_, rows, state.depth, state.pool, incumbent_,
+                           &looks)) {
         state.known.searched = true;
         state.bound = incumbent_.target();
       }

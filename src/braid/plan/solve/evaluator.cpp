@@ -22,9 +22,9 @@ Evaluator::Evaluator(const Instance& instance, int depth)
       depth_(depth),
       n_(instance.num_segments()),
       slots_(instance.num_slots()),
-      has_comm_(has_collectives(instance)),
       modes_(static_cast<size_t>(n_), 0),
       work_(static_cast<size_t>(slots_)) {
+  if (has_collectives(instance)) clocks_.emplace(instance, depth);
   auto clocks = static_cast<size_t>(slots_ + depth_ + 1);
   kept_.resize(clocks);
   tried_.resize(clocks);
@@ -76,8 +76,7 @@ void Evaluator::undo() {
 
 int64_t Evaluator::time() {
   if (tried_time_ < 0) {
-    tried_time_ =
-        has_comm_ ? replay(instance_, depth_, modes_).time_ns : run_clocks();
+    tried_time_ = clocks_ ? clocks_->run(modes_).time_ns : run_clocks();
   }
   return tried_time_;
 }

@@ -5,11 +5,11 @@
 // from the first slot that changed, bytes where they changed.
 #pragma once
 
-#include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "braid/plan/solve/instance.h"
+#include "braid/plan/solve/clocks.h"
 
 namespace braid::plan {
 
@@ -65,7 +65,7 @@ class Evaluator {
 
   const Instance& instance_;
   int depth_, n_, slots_;
-  bool has_comm_ = false;
+  std::optional<Clocks> clocks_;  // for collectives, which need all slots
   std::vector<int32_t> modes_;
   int64_t everywhere_ = 0;      // bytes in all slots
   std::vector<int64_t> bytes_;  // beside those

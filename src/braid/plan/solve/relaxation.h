@@ -93,6 +93,7 @@ class Relaxation {
   double cost_ = 0, host_cost_ = 0;  // most that prices may sum up to
   double first_cost_ = 0, first_host_cost_ = 0;
   int since_adapted_ = 0;
+  bool has_run_ = false;
   double price_use_ = 0, host_use_ = 0;  // how much of that they do
   double rate_ = 0;                      // 1 / length of a step
   std::vector<Numbers> mixed_;

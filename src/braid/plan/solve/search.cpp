@@ -86,7 +86,7 @@ class Excess {
 class Descent {
  public:
   Descent(Evaluator& plan, const Rows& rows)
-      : plan_(plan), rows_(rows), excess_(plan.instance()) {
+      : plan_(plan), excess_(plan.instance()) {
     for (int i = 0; i < static_cast<int>(rows.size()); ++i) {
       for (int32_t row : rows[size_t(i)]) changes_.push_back({i, row});
     }
@@ -146,7 +146,6 @@ class Descent {
   }
 
   Evaluator& plan_;
-  const Rows& rows_;
   Excess excess_;
   std::vector<Change> changes_;
 };
