@@ -75,15 +75,22 @@ void Importer::assign_buffers() {
   }
 }
 
+// Without a name the first that is not the model's own loss.
 Var Importer::output_value(const std::string& name) {
   std::vector<std::string> known;
   for (const OutputSpec& spec : program_.outputs) {
     if (!is_result(spec)) continue;
     const std::string& own = name_of(spec);
-    bool wanted =
-        name.empty() || own == name || std::to_string(known.size()) == name;
+    bool wanted = name.empty()
+                      ? spec.name != "loss"
+                      : own == name || std::to_string(known.size()) == name;
     if (wanted) return read(spec.argument, scope_);
     known.push_back(own);
+  }
+  if (name.empty()) {
+    fail_usage(
+        "forward gives nothing but its own loss\n"
+        "HINT: name no other loss, or return the scores too");
   }
   fail_usage("there is no output '{}'\nHINT: {}", name, name_hint(name, known));
 }
@@ -95,7 +102,10 @@ Var Importer::named_loss(const NamedLoss& loss) {
                loss.target);
   }
   Var y = output_value(loss.output);
-  Var target = input(graph_, loss.target, given->second);
+  // An autoencoder is compared with what it is given.
+  ValueId taken = graph_.find_input(loss.target);
+  Var target = taken != kNone ? Var{&graph_, taken}
+                              : input(graph_, loss.target, given->second);
   return parse_loss(loss.kind)(y, target);
 }
 
