@@ -4,12 +4,12 @@
 #include <limits>
 #include <map>
 
-#include "braid/base/bytes.h"
 #include "braid/base/error.h"
 #include "braid/base/rng.h"
 #include "braid/cli/inputs.h"
 #include "braid/cli/members_file.h"
 #include "braid/cli/settings.h"
+#include "braid/cli/verbs/verb.h"
 #include "braid/compile/pipeline.h"
 #include "braid/graph/text.h"
 #include "braid/passes/step/loss_scale.h"
@@ -25,18 +25,6 @@ using Json = nlohmann::json;
 
 // Of a member's slots, see train::GivenModel.
 using Values = std::vector<std::pair<std::string, double>>;
-
-std::optional<int64_t> read_limit(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  try {
-    return parse_bytes(text);
-  } catch (const std::invalid_argument&) {
-    fail_usage(
-        "[braid step] --memory-limit: '{}' is no byte count\n"
-        "HINT: write a number with an optional unit: 512MiB, 4GiB",
-        text);
-  }
-}
 
 // Files that several members may name are opened once.
 class FileCache {
@@ -359,7 +347,8 @@ class JobMaker {
 }  // namespace
 
 StepJob read_job(const runtime::Machine& machine, const StepOptions& options) {
-  std::optional<int64_t> limit_bytes = read_limit(options.memory_limit);
+  std::optional<int64_t> limit_bytes =
+      read_limit(options.memory_limit, "braid step");
   return JobMaker(machine, options).make(limit_bytes);
 }
 

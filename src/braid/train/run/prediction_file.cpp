@@ -210,13 +210,21 @@ class CsvPredictions : public PredictionFile {
   void finish() override { file_.finish(); }
 
  private:
+  static const std::string& name_of(const PredictedOutput& output,
+                                    const std::byte* at) {
+    int64_t number = 0;
+    std::memcpy(&number, at, sizeof(number));
+    return output.names.at(static_cast<size_t>(number));
+  }
+
   static void add_cells(std::string& line, const PredictedOutput& output,
                         const std::vector<std::byte>& bytes, int64_t row) {
     int64_t count = num_elements(output.shape), item = item_bytes(output.dtype);
     const std::byte* at = bytes.data() + row * count * item;
     for (int64_t i = 0; i < count; ++i, at += item) {
       line += ',';
-      line += number_text(at, output.dtype);
+      line += output.names.empty() ? number_text(at, output.dtype)
+                                   : csv_cell(name_of(output, at));
     }
   }
 
