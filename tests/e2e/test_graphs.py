@@ -42,7 +42,8 @@ def test_inspect_shows_the_plan_within_a_limit(tmp_path):
     peak = int(re.search(r"^  peak   (\d+) bytes", text, re.M)[1])
     assert peak <= limit and text.splitlines()[-1].startswith("  plan   ")
     tokens = torch.zeros(8, 32, dtype=torch.int64)
-    inputs = save(tmp_path / "in.safetensors", {"tokens": tokens, "targets": tokens})
+    given = {"tokens": tokens, "targets": tokens.clone()}
+    inputs = save(tmp_path / "in.safetensors", given)
     args = step_args(model, inputs, 1, "adamw", {}, tmp_path / "out", memory_limit=limit)
     run_braid(*args)
     assert Result(tmp_path / "out").memory["predicted_peak_bytes"] == peak
