@@ -75,7 +75,8 @@ void declare(CLI::App& app, InspectOptions& o) {
   add("MODEL", o.words, " ", "As 'mlp(hidden=64)', a .pt2, graph or job file");
   add.whole("--copies", o.copies, "B", "As an array of B members");
   add("--dump-after", o.dump_after, "PASS", "Print what a pass leaves");
-  add("--optimizer", o.optimizer, "NAME", "Of the printed graph or plan (adamw)");
+  add("--optimizer", o.optimizer, "NAME",
+      "Of the printed graph or plan (adamw)");
   add.whole("--accumulate", o.accumulate, "M", "Micro-batches (1)");
   add("--dtype", o.dtype, "TYPE", "f32 or f64 (f32)");
   add("--precision", o.precision, "TYPE", "Of the work: f32 or bf16 (f32)");
