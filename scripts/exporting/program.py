@@ -113,18 +113,27 @@ def failure_of(module, inputs):
 def dynamic_shapes(inputs, dynamic, bounds):
     """Which sizes may change: `dynamic` lists dimensions of every input.
 
-    Sizes that are equal in the example stay equal, as the batch does. bounds:
-    {name: {"max": 63}} of those that may not be any size.
+    Sizes that are equal in the example stay equal, as the batch does. A size of 1,
+    which torch.export takes for fixed, stays 1. bounds: {name: {"max": 63}} of those
+    that may not be any size.
     """
     if not dynamic:
         return None
     named = {}
 
     def of(size, dim):
+        if size == 1:
+            return None
         name = f"dim_{dim}_{size}"
         return named.setdefault(name, torch.export.Dim(name, **bounds.get(name, {})))
 
-    return tree_map(lambda t: {d: of(t.shape[d], d) for d in dynamic if d < t.dim()}, inputs)
+    shapes = tree_map(lambda t: {d: of(t.shape[d], d) for d in dynamic if d < t.dim()}, inputs)
+    if not named:
+        raise ExportError(
+            "the sizes asked to be dynamic are 1 in the example, which torch.export takes "
+            "for fixed\nHINT: give an example of 2 or more"
+        )
+    return shapes
 
 
 def data_sized(program):

@@ -96,6 +96,19 @@ def test_sizes_that_forward_asks_for_are_bounded(tmp_path, capsys):
     assert "may be 64 at least" in done.notes[0]
 
 
+class Masked(nn.Linear):
+    def forward(self, input, mask):
+        return super().forward(input) * mask
+
+
+def test_sizes_of_one_are_fixed():
+    inputs = {"input": torch.randn(5, 4), "mask": torch.ones(1, 3)}
+    program = export(Masked(4, 3), inputs, dynamic=[0]).program
+    program.module()(input=torch.randn(7, 4), mask=torch.ones(1, 3))
+    with pytest.raises(ExportError, match="HINT: give an example of 2 or more"):
+        export(nn.Linear(4, 3), {"input": torch.randn(1, 4)}, dynamic=[0])
+
+
 class Fixed(nn.Linear):
     def forward(self, input):
         return super().forward(input) if input.shape[0] == 5 else input

@@ -81,16 +81,17 @@ Var Importer::output_value(const std::string& name) {
   for (const OutputSpec& spec : program_.outputs) {
     if (!is_result(spec)) continue;
     const std::string& own = name_of(spec);
-    bool wanted = name.empty()
-                      ? spec.name != "loss"
-                      : own == name || std::to_string(known.size()) == name;
-    if (wanted) return read(spec.argument, scope_);
+    bool fits = own == name || std::to_string(known.size()) == name;
+    if (fits || name.empty()) {
+      Var value = read(spec.argument, scope_);
+      if (fits || (spec.name != "loss" && value.rank() > 0)) return value;
+    }
     known.push_back(own);
   }
   if (name.empty()) {
     fail_usage(
-        "forward gives nothing but its own loss\n"
-        "HINT: name no other loss, or return the scores too");
+        "forward gives nothing but a loss of its own\n"
+        "HINT: name no other one, or return the scores too");
   }
   fail_usage("there is no output '{}'\nHINT: {}", name, name_hint(name, known));
 }
