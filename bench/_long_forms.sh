@@ -30,6 +30,7 @@ check() {
   BRAID_TEST_LONG=$form BRAID_BIN="$PWD/build/braid" "$python" -m pytest -q \
     -p no:cacheprovider "${parallel[@]}" "tests/e2e/test_$name.py" "$@" \
     >"$log" 2>&1 || status=1
+  grep -E '^(FAILED|ERROR) ' "$log" || true
   tail -n 1 "$log"
   printf '%-16s %s%s\n' "$name" "$(summary)" "${form:+, long form}" >>"$file"
 }
