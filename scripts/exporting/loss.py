@@ -16,6 +16,10 @@ SHORT_NAMES = {
 }
 
 
+# What predictions are called.
+SCORES = "scores"
+
+
 def pick_output(result, output):
     """The tensor of a module's result that the loss is of."""
     if isinstance(result, torch.Tensor):
@@ -28,8 +32,20 @@ def pick_output(result, output):
         if str(output).isdigit():
             return result[int(output)]
         return result[output] if isinstance(result, dict) else getattr(result, output)
+    tensors = {n: t for n, t in parts_of(result).items() if isinstance(t, torch.Tensor)}
+    if output is None and len(tensors) == 1:
+        return next(iter(tensors.values()))
     kind = type(result).__name__
-    raise ExportError(f"the module returns a {kind}\nHINT: say which part with --output NAME")
+    names = f" with {', '.join(tensors)}" if tensors else ""
+    said = f" and no '{output}'" if output is not None else ""
+    raise ExportError(
+        f"the module returns a {kind}{names}{said}\nHINT: say which part with --output NAME"
+    )
+
+
+def parts_of(result):
+    """The parts of a dict or of a dataclass, by name."""
+    return dict(result) if isinstance(result, dict) else dict(getattr(result, "__dict__", {}))
 
 
 def loss_function(name):
@@ -48,7 +64,7 @@ def class_scores_last(name, scores, target):
 
 
 def with_loss(forward, name, target, output):
-    """forward(inputs) -> the loss of its output and the input `target`."""
+    """forward(inputs) -> the loss of its output and the input `target`, and the output."""
     if target is None:
         raise ExportError(f"--loss {name} needs --target, the input to compare with")
     function = loss_function(name)
@@ -56,8 +72,9 @@ def with_loss(forward, name, target, output):
     def loss(**inputs):
         truth = inputs.pop(target)
         scores = pick_output(forward(**inputs), output)
+        compared = scores
         if class_scores_last(name, scores, truth):
-            scores, truth = scores.flatten(0, -2), truth.flatten()
-        return function(scores, truth)
+            compared, truth = scores.flatten(0, -2), truth.flatten()
+        return {"loss": function(compared, truth), SCORES: scores}
 
     return loss

@@ -1,5 +1,6 @@
 """From a module to a torch.export program and its file."""
 
+import re
 from dataclasses import dataclass, field
 
 import torch
@@ -44,7 +45,7 @@ def export(module, inputs, path=None, *, dynamic=(), loss=None, target=None, out
     forward = with_loss(module.forward, loss, target, output) if loss else module.forward
     try:
         with replaced_forward(module, forward, inputs), workarounds(module, notes):
-            program = exported_program(module, inputs, dynamic)
+            program = exported_program(module, inputs, dynamic, notes)
             if check_gradients:
                 require_same_gradients(module, program, inputs)
     finally:
@@ -58,18 +59,45 @@ def export(module, inputs, path=None, *, dynamic=(), loss=None, target=None, out
     return Exported(program, notes)
 
 
-def exported_program(module, inputs, dynamic):
-    kwargs = cloned(inputs)
-    shapes = dynamic_shapes(inputs, dynamic)
-    try:
-        with quiet():
-            return torch.export.export(
-                module, (), kwargs=kwargs, dynamic_shapes=shapes, strict=False
+def exported_program(module, inputs, dynamic, notes):
+    bounds = {}
+    while True:
+        shapes = dynamic_shapes(inputs, dynamic, bounds)
+        try:
+            with quiet():
+                program = torch.export.export(
+                    module, (), kwargs=cloned(inputs), dynamic_shapes=shapes, strict=False
+                )
+            notes += bound_notes(bounds)
+            return program
+        except ExportError:
+            raise
+        except Exception as error:
+            narrower = bounds | bounds_in(error)
+            if narrower == bounds:
+                raise refusal(error, failure_of(module, inputs)) from error
+            bounds = narrower
+
+
+def bounds_in(error):
+    """Ranges of sizes that torch.export suggests, {name: {"max": 63}}: forward asks
+    whether a size is larger, and the export holds for one of the answers."""
+    lines = re.findall(r"^ +(dim\w+) = Dim\('\w+', ([\w=, ]+)\)$", str(error), re.MULTILINE)
+    return {
+        name: {key: int(value) for key, _, value in (p.partition("=") for p in text.split(", "))}
+        for name, text in lines
+    }
+
+
+def bound_notes(bounds):
+    for name, pair in bounds.items():
+        _, dim, size = name.split("_")
+        for key, value in pair.items():
+            bound = f"{value} at {'least' if key == 'min' else 'most'}"
+            yield (
+                f"dimension {dim}, here {size}, may be {bound}: forward does something else "
+                "with other sizes"
             )
-    except ExportError:
-        raise
-    except Exception as error:
-        raise refusal(error, failure_of(module, inputs)) from error
 
 
 def failure_of(module, inputs):
@@ -82,19 +110,30 @@ def failure_of(module, inputs):
     return None
 
 
-def dynamic_shapes(inputs, dynamic):
+def dynamic_shapes(inputs, dynamic, bounds):
     """Which sizes may change: `dynamic` lists dimensions of every input.
 
-    Sizes that are equal in the example stay equal, as the batch does.
+    Sizes that are equal in the example stay equal, as the batch does. A size of 1,
+    which torch.export takes for fixed, stays 1. bounds: {name: {"max": 63}} of those
+    that may not be any size.
     """
     if not dynamic:
         return None
     named = {}
 
     def of(size, dim):
-        return named.setdefault((dim, size), torch.export.Dim(f"size{len(named)}"))
+        if size == 1:
+            return None
+        name = f"dim_{dim}_{size}"
+        return named.setdefault(name, torch.export.Dim(name, **bounds.get(name, {})))
 
-    return tree_map(lambda t: {d: of(t.shape[d], d) for d in dynamic if d < t.dim()}, inputs)
+    shapes = tree_map(lambda t: {d: of(t.shape[d], d) for d in dynamic if d < t.dim()}, inputs)
+    if not named:
+        raise ExportError(
+            "the sizes asked to be dynamic are 1 in the example, which torch.export takes "
+            "for fixed\nHINT: give an example of 2 or more"
+        )
+    return shapes
 
 
 def data_sized(program):

@@ -55,6 +55,12 @@ def first_line(error):
     return f"{type(error).__name__}: {error}".strip().splitlines()[0][:300]
 
 
+def broken_sizes(error):
+    """What torch.export says of sizes that cannot change, a line each."""
+    lines = [line.strip() for line in str(error).splitlines() if line.startswith("  - ")]
+    return "".join(f"\n  {line[2:][:300]}" for line in dict.fromkeys(lines))
+
+
 def place_of(error):
     frame = user_frame(error)
     return f"\n  {frame.filename}:{frame.lineno}: {frame.line}" if frame else ""
@@ -83,4 +89,5 @@ def refusal(error, own_failure=None):
             "HINT: names, sizes and types of the inputs are those of forward's arguments"
         )
     why, hint = reason_of(error)
-    return ExportError(f"{why}{place_of(error)}\n  {first_line(error)}{hint}")
+    said = f"{first_line(error)}{broken_sizes(error)}"
+    return ExportError(f"{why}{place_of(error)}\n  {said}{hint}")

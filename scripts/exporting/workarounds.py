@@ -2,10 +2,12 @@
 
 import contextlib
 import inspect
+import io
 import logging
 import warnings
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.distributions import Distribution
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map
@@ -40,6 +42,92 @@ class NoLayerDrop(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
+def drawn_paths(module):
+    """Layers of stochastic depth that round uniform numbers, as transformers has them."""
+    for part in module.modules():
+        if isinstance(getattr(part, "drop_prob", None), float) and part.drop_prob > 0:
+            source = inspect.getsource(type(part).forward)
+            if "torch.rand(" in source and "floor" in source:
+                yield part
+
+
+@contextlib.contextmanager
+def coin_paths(module):
+    """The same with coins, whose rate the file then knows."""
+
+    def of(part):
+        def forward(x):
+            if not part.training:
+                return x
+            keep = 1 - part.drop_prob
+            coins = x.new_empty((x.shape[0],) + (1,) * (x.ndim - 1)).bernoulli_(keep)
+            return x.div(keep) * coins
+
+        return forward
+
+    parts = list(drawn_paths(module))
+    for part in parts:
+        part.forward = of(part)
+    try:
+        yield
+    finally:
+        for part in parts:
+            del part.forward
+
+
+@contextlib.contextmanager
+def no_caches(module, notes):
+    """Language models of transformers give their cache, which torch.export refuses."""
+    configs = {id(c): c for c in (getattr(part, "config", None) for part in module.modules())}
+    cached = [c for c in configs.values() if getattr(c, "use_cache", None) is True]
+    for config in cached:
+        config.use_cache = False
+    try:
+        yield
+    finally:
+        for config in cached:
+            config.use_cache = True
+    if cached:
+        notes.append("no cache of keys and values: use_cache is off")
+
+
+class NotedRanges(TorchFunctionMode):
+    """Keeps what torch.arange gives for plain numbers, and these numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.noted = []
+
+    def __torch_function__(self, function, types_, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        plain = function is torch.arange and all(type(arg) is int for arg in args)
+        if plain and result.dtype == torch.int64 and "out" not in (kwargs or {}):
+            self.noted.append((result, range(*args)))
+        return result
+
+
+@contextlib.contextmanager
+def plain_ranges():
+    """torch.arange(2, 4).tolist() is [2, 3], as it is without an export.
+
+    The losses of MONAI list dimensions so; torch.export takes the numbers for data.
+    """
+    before, ranges = FakeTensor.tolist, NotedRanges()
+
+    def tolist(tensor):
+        for noted, numbers in ranges.noted:
+            if noted is tensor and tensor._version == 0:
+                return list(numbers)
+        return before(tensor)
+
+    FakeTensor.tolist = tolist
+    try:
+        with ranges:
+            yield
+    finally:
+        FakeTensor.tolist = before
+
+
 @contextlib.contextmanager
 def plain_checkpoints():
     """Checkpointed parts run as they are: the file has no use for checkpoints.
@@ -61,7 +149,9 @@ def workarounds(module, notes):
     Distribution.set_default_validate_args(False)
     containers = layerdrop_containers(module)
     try:
-        with plain_checkpoints(), NoLayerDrop() if containers else contextlib.nullcontext():
+        layers = NoLayerDrop() if containers else contextlib.nullcontext()
+        caches, paths = no_caches(module, notes), coin_paths(module)
+        with plain_checkpoints(), plain_ranges(), caches, paths, layers:
             yield
     finally:
         Distribution.set_default_validate_args(before)
@@ -96,10 +186,10 @@ def cloned(inputs):
 
 @contextlib.contextmanager
 def quiet():
-    """torch.export logs whole graphs before it raises; the error is enough."""
+    """torch.export logs and prints whole graphs before it raises; the error is enough."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         try:
             yield

@@ -150,6 +150,18 @@ def test_a_type_is_never_another(folder, drawn):
     check_message(message, ["expected f32", "got f64"])
 
 
+@pytest.mark.parametrize("narrow", [torch.float16, torch.bfloat16])
+def test_narrower_floats_become_wider_and_keep_their_numbers(folder, drawn, narrow):
+    file = {n: t.to(narrow) for n, t in given(drawn).items()}
+    file |= {"head.bias": given(drawn)["head.bias"]}
+    path = str(save(folder / "base.safetensors", file))
+    state, said = begin(folder, {"init": path})
+    taken_from(state, {n: t.float() for n, t in file.items()}, drawn)
+    assert f"{len(drawn)} of {len(drawn)} tensors taken, {len(drawn) - 1} of them" in said
+    wide, _ = begin(folder, {"init": path, "dtype": "f64"}, out="wide")
+    assert all(torch.equal(t, file[n].double()) for n, t in wide.items())
+
+
 def test_members_have_files_of_their_own(folder, drawn):
     files = [without(given(drawn, seed=s)) for s in (1, 2)]
     paths = [str(save(folder / f"{i}.safetensors", file)) for i, file in enumerate(files)]

@@ -30,6 +30,28 @@ def test_inspect_begins_with_a_summary():
     assert f"{peak[1]} with sgd" in lines[4]
 
 
+def test_inspect_shows_the_plan_within_a_limit(tmp_path):
+    """The peak is that of a training within the same limit."""
+    model = "transformer(layers=3,length=32,batch=8)"
+    text = run_braid("inspect", model, "--memory-limit", "1GiB").stdout
+    whole = int(re.search(r"^  adamw +(\d+) bytes", text, re.M)[1])
+    assert f"within 1.00 GiB, with adamw\n  peak   {whole} bytes" in text
+    assert "keep,resident,device" in text.splitlines()[-1]
+    limit = whole - 1000
+    text = run_braid("inspect", model, "--memory-limit", limit).stdout
+    peak = int(re.search(r"^  peak   (\d+) bytes", text, re.M)[1])
+    assert peak <= limit and text.splitlines()[-1].startswith("  plan   ")
+    tokens = torch.zeros(8, 32, dtype=torch.int64)
+    given = {"tokens": tokens, "targets": tokens.clone()}
+    inputs = save(tmp_path / "in.safetensors", given)
+    args = step_args(model, inputs, 1, "adamw", {}, tmp_path / "out", memory_limit=limit)
+    run_braid(*args)
+    assert Result(tmp_path / "out").memory["predicted_peak_bytes"] == peak
+    done = run_braid("inspect", model, "--memory-limit", "1KiB", code=1)
+    assert "bytes short" in done.stderr and "summary" in done.stdout
+    assert "'x' is no byte" in run_braid("inspect", model, "--memory-limit", "x", code=2).stderr
+
+
 def test_inspect_shows_an_array():
     text = run_braid("inspect", "resblock", "--copies", "8").stdout
     assert "array of 8 members" in text

@@ -246,6 +246,21 @@ def test_tables_are_written_and_shown(tmp_path):
     assert plugin == "text"
 
 
+def test_tables_name_the_classes_that_the_data_name(tmp_path):
+    lines = [f"{i / 9:.3f},{i % 4},{['Köln', 'Bonn', 'a b'][i % 3]}" for i in range(20)]
+    (tmp_path / "t.csv").write_text("a,b,town\n" + "\n".join(lines) + "\n")
+    job = {"model": "mlp(hidden=4)", "data": {"source": "csv", "file": "t.csv", "split": 0.3},
+           "eval": {"tables": ["classes", "confusion"]}, "steps": 2, "batch_size": 8}  # fmt: skip
+    run = train(tmp_path, job)
+    classes = list(csv.DictReader((run.folder / "classes.csv").open(encoding="utf-8")))
+    assert [(row["class"], row["name"]) for row in classes] == [
+        ("0", "Bonn"), ("1", "Köln"), ("2", "a b")
+    ]  # fmt: skip
+    rows = list(csv.reader((run.folder / "confusion.csv").open(encoding="utf-8")))
+    assert rows[0] == ["target", "Bonn", "Köln", "a b"]
+    assert [row[0] for row in rows[1:]] == rows[0][1:]
+
+
 # --- what is refused
 
 

@@ -101,6 +101,17 @@ def test_every_format_holds_the_same_numbers(run, tmp_path):
     assert [(r["sample"], r["place"]) for r in beside] == [(r["sample"], r["place"]) for r in rows]
 
 
+def test_the_classes_with_the_highest_scores(run, tmp_path):
+    to, want = tmp_path / "p.safetensors", torch.tensor(want_of(run))
+    run_braid("predict", run.folder, *new_data(run), "--top", 3, "--to", to)
+    got, best = load_file(to), want.topk(3, 1)
+    assert set(got) == {"sample", "class", "score"}
+    assert torch.equal(got["class"], best.indices)
+    assert torch.allclose(got["score"], best.values, rtol=1e-4, atol=1e-5)
+    words = ["predict", run.folder, *new_data(run), "--to", to, "--top"]
+    assert "there are 7 classes" in run_braid(*words, 8, code=2).stderr
+
+
 @pytest.mark.parametrize("rows", [1, 8, 9])
 def test_the_first_samples(run, tmp_path, rows):
     to = tmp_path / "p.npy"
@@ -168,6 +179,8 @@ def test_outputs_of_an_exported_module(exported, tmp_path):
     run_braid("predict", run.folder, *new_data(run), "--output", "best", "--to", one)
     lines = one.read_text().splitlines()
     assert lines[0] == "sample,place,best" and len(lines) == 14
+    text = run_braid("predict", run.folder, *new_data(run), "--top", 1, "--to", to, code=2).stderr
+    assert "--top is of one output, and there are scores, best, pairs" in text
     text = run_braid(
         "predict", run.folder, *new_data(run), "--to", tmp_path / "p.npy", code=2
     ).stderr
@@ -221,6 +234,10 @@ def test_a_table_without_the_column_of_labels(tmp_path):
     got = np.array([[float(r["logits.0"]), float(r["logits.1"])] for r in lines])
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
     assert lines[1]["place"] == f"line 3 of {new}"
+    run_braid("predict", run.folder, "--data", f"file={new}", "label=", "--top", 1, "--to", to)
+    with open(to, newline="", encoding="utf-8") as file:
+        best = [row["class.0"] for row in csv.DictReader(file)]
+    assert best == [["no", "yes"][i] for i in want.argmax(1)]
 
 
 MISTAKES = {

@@ -119,6 +119,42 @@ def test_a_named_loss_with_target_and_renamed_inputs(tmp_path, data):
     assert again.losses == run.losses
 
 
+def test_a_named_loss_takes_the_place_of_that_of_the_file(tmp_path, data):
+    torch.manual_seed(0)
+    module, file = Scores().double(), tmp_path / "net.pt2"
+    example = {"features": data["x"][:ROWS], "y": data["y"][:ROWS]}
+    export(module, example, file, dynamic=[0], loss="cross_entropy", target="y")
+    job = job_of(tmp_path, data, inputs={"x": "features"}, target="y",
+                 loss="cross_entropy(label_smoothing=0.2)")  # fmt: skip
+    run = train(tmp_path, job)
+
+    def loss(module, batch):
+        return F.cross_entropy(module(batch["x"]), batch["y"], label_smoothing=0.2)
+
+    _, want = plain(module, loss, data, job)
+    assert far(run.losses, want) < 1e-9
+    export(WithLoss().double(), one_batch(data), file, dynamic=[0])
+    (tmp_path / "job.yaml").write_text(str(job | {"inputs": {}}))
+    done = run_braid("validate", tmp_path / "job.yaml", code=1)
+    assert "nothing but a loss of its own" in done.stderr and "return the scores" in done.stderr
+    # What it does give has no row for a sample.
+    run = train(tmp_path, job_of(tmp_path, data), out="other")
+    words = ["--data", "source=safetensors", f"file={tmp_path / 'd.safetensors'}"]
+    done = run_braid("predict", run.folder, *words, "--to", tmp_path / "p.npy", code=2)
+    assert "so there is nothing to predict" in done.stderr
+
+
+def test_a_loss_compares_with_what_the_model_is_given(tmp_path, data):
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(FEATURES, 3), nn.Tanh(), nn.Linear(3, FEATURES)).double()
+    export(module, {"input": data["x"][:ROWS]}, tmp_path / "net.pt2", dynamic=[0])
+    job = job_of(tmp_path, {"input": data["x"]}, loss="mse", target="input")
+    run = train(tmp_path, job)
+    _, want = plain(module, lambda m, b: F.mse_loss(m(b["input"]), b["input"]),
+                    {"input": data["x"]}, job)  # fmt: skip
+    assert far(run.losses, want) < 1e-9
+
+
 def test_a_named_loss_of_numbers(tmp_path, data):
     torch.manual_seed(0)
     module = Scores().double()

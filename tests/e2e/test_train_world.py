@@ -78,6 +78,7 @@ LINES = {
     "export of no network": (["export", "out", "--network", "g"], 2, ["'g'", "it has model"]),
     "export without an evaluation": (["export", "out", "--best"], 2, ["never evaluated"]),
     "export to nowhere": (["export", "out", "--to", "none/m.st"], 1, ["none/m.st", "HINT"]),
+    "export to another format": (["export", "out", "--to", "a.pt2"], 2, ["--to a.safetensors"]),
     "export over a file": (["export", "out"], 2, ["model.safetensors", "--to"]),
 }  # fmt: skip
 

@@ -72,8 +72,8 @@ def test_class_with_loss_keeps_its_names(nets, tmp_path, capsys):
     program = torch.export.load(out)
     assert user_inputs(program) == ["x", "y"]
     assert "head.weight" in names(program) and "body.1.running_mean" in names(program)
-    loss = program.module()(x=torch.zeros(8, 4), y=torch.zeros(8, dtype=torch.long))
-    assert loss.shape == ()
+    result = program.module()(x=torch.zeros(8, 4), y=torch.zeros(8, dtype=torch.long))
+    assert result["loss"].shape == () and result["scores"].shape == (8, 3)
     assert "net.pt2" in capsys.readouterr().out
 
 
@@ -149,7 +149,8 @@ def test_dynamic_batch_takes_other_sizes(nets, tmp_path):
     out = tmp_path / "d.pt2"
     assert run(f"{nets}.make", *INPUTS, *LOSS, "--dynamic", 0, "--out", out) == 0
     module = torch.export.load(out).module()
-    assert module(x=torch.zeros(5, 4), y=torch.zeros(5, dtype=torch.long)).shape == ()
+    result = module(x=torch.zeros(5, 4), y=torch.zeros(5, dtype=torch.long))
+    assert result["scores"].shape == (5, 3)
     assert run(f"{nets}.make", *INPUTS, *LOSS, "--out", out) == 0
     with pytest.raises(AssertionError):
         torch.export.load(out).module()(x=torch.zeros(5, 4), y=torch.zeros(5, dtype=torch.long))
@@ -230,12 +231,24 @@ class Scores(nn.Module):
 def test_output_is_picked_and_forward_restored():
     module = Scores()
     inputs = {"x": torch.randn(2, 4), "y": torch.randn(2, 3)}
-    with pytest.raises(ExportError, match="--output"):
+    with pytest.raises(ExportError, match="a dict with scores, other\nHINT: .* --output"):
         export(module, inputs, loss="mse", target="y")
     done = export(module, inputs, loss="mse", target="y", output="scores", check_gradients=True)
-    assert torch.equal(done.program.module()(**inputs), F.mse_loss(module.out(inputs["x"]),
-                                                                   inputs["y"]))  # fmt: skip
+    result, scores = done.program.module()(**inputs), module.out(inputs["x"])
+    assert torch.equal(result["loss"], F.mse_loss(scores, inputs["y"]))
+    assert torch.equal(result["scores"], scores)
     assert isinstance(module(inputs["x"]), dict)
+
+
+class OneOfItsKind(nn.Linear):
+    def forward(self, input):
+        return {"sample": super().forward(input)}
+
+
+def test_the_only_tensor_of_a_result_is_what_is_compared():
+    inputs = {"input": torch.randn(2, 4), "y": torch.randn(2, 3)}
+    done = export(OneOfItsKind(4, 3), inputs, loss="mse", target="y")
+    assert done.program.module()(**inputs)["scores"].shape == (2, 3)
 
 
 def test_scores_per_token_meet_labels_per_token():
@@ -243,7 +256,9 @@ def test_scores_per_token_meet_labels_per_token():
     inputs = {"input": torch.randn(2, 5, 4), "y": torch.randint(3, (2, 5))}
     done = export(module, inputs, loss="cross_entropy", target="y")
     want = F.cross_entropy(module(inputs["input"]).transpose(1, 2), inputs["y"])
-    torch.testing.assert_close(done.program.module()(**inputs), want)
+    result = done.program.module()(**inputs)
+    torch.testing.assert_close(result["loss"], want)
+    assert result["scores"].shape == (2, 5, 3)
 
 
 def test_modes_and_buffers_are_left_alone():

@@ -1,6 +1,7 @@
 #include "braid/data/shard_files.h"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -120,6 +121,17 @@ void ShardFiles::prepare(size_t file, size_t offset, size_t bytes) const {
     ::posix_fadvise(open(file)->fd(), static_cast<off_t>(offset),
                     static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
   } catch (const std::exception&) {  // read() says what is wrong
+  }
+}
+
+bool ShardFiles::is_ready(size_t file, size_t offset) const {
+  try {
+    std::byte first{};
+    iovec to{&first, 1};
+    return ::preadv2(open(file)->fd(), &to, 1, static_cast<off_t>(offset),
+                     RWF_NOWAIT) == 1;
+  } catch (const std::exception&) {  // read() says what is wrong
+    return false;
   }
 }
 

@@ -35,6 +35,10 @@ class ShardFiles {
   // read(). Does not wait for the disk.
   void prepare(size_t file, size_t offset, size_t bytes) const;
 
+  // Whether the byte there is in memory already; false where the system does
+  // not tell.
+  bool is_ready(size_t file, size_t offset) const;
+
   const std::filesystem::path& path(size_t file) const {
     return known_[file].path;
   }

@@ -51,7 +51,9 @@ class Shards : public Dataset {
   }
 
   void prepare(std::span<const int64_t> indices, const Draw&) const override {
-    if (has_ranges_) return;  // whose samples these are
+    // Those of ranges were asked for, and asking costs as much as reading
+    // what is there already.
+    if (has_ranges_ || are_ready(indices)) return;
     for (int64_t index : indices) ask_for(index, 1);
   }
 
@@ -89,6 +91,19 @@ class Shards : public Dataset {
       first += here;
       count -= here;
     }
+  }
+
+  // As the first few are; in a new order these may be any.
+  bool are_ready(std::span<const int64_t> indices) const {
+    constexpr size_t kProbes = 4;
+    for (int64_t index : indices.first(std::min(indices.size(), kProbes))) {
+      auto [shard, row] = find(index);
+      for (size_t f = 0; f < list_.fields.size(); ++f) {
+        auto [file, offset] = place_in(shard, row, f);
+        if (!list_.files->is_ready(file, offset)) return false;
+      }
+    }
+    return true;
   }
 
   // The shard of a sample, and its row there.

@@ -74,5 +74,20 @@ TEST(ClassTables, AreCsvAndMarkdown) {
             "| 0 | 0 | 0 |\n| 1 | 0 | 1 |\n");
 }
 
+TEST(ClassTables, HaveTheNamesOfTheirClasses) {
+  ClassCounts counts(2, true);
+  counts.add(1, 0);
+  std::vector<std::string> names{"a,b", "c|d"};
+  EXPECT_EQ(classes_csv(counts, 3, names),
+            "step,class,name,targets,taken,right,precision,recall,f1\n"
+            "3,0,\"a,b\",0,1,0,0,0,0\n"
+            "3,1,c|d,1,0,0,0,0,0\n");
+  EXPECT_EQ(confusion_csv(counts, names),
+            "target,\"a,b\",c|d\n\"a,b\",0,0\nc|d,1,0\n");
+  EXPECT_EQ(confusion_markdown(counts, names),
+            "| target | a,b | c\\|d |\n| ---: | ---: | ---: |\n"
+            "| a,b | 0 | 0 |\n| c\\|d | 1 | 0 |\n");
+}
+
 }  // namespace
 }  // namespace braid::train

@@ -1,7 +1,10 @@
 // `braid export`: weights of a run as plain state dicts.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "braid/base/error.h"
 #include "braid/cli/output.h"
@@ -23,9 +26,24 @@ struct ExportOptions {
   train::WeightsChoice weights;
 };
 
+// Whoever writes so expects torch.save, or has the model's own file in mind.
+void check_format(const fs::path& to) {
+  constexpr std::array<std::string_view, 7> kOthers = {
+      ".pt2", ".pt", ".pth", ".ckpt", ".bin", ".npy", ".npz"};
+  if (std::ranges::find(kOthers, to.extension().string()) == kOthers.end()) {
+    return;
+  }
+  fail_usage(
+      "[braid export] weights are written as safetensors, and '{}' is a name "
+      "of another format\n"
+      "HINT: --to {}, which load_file() of safetensors.torch reads",
+      to.string(), fs::path(to).replace_extension(".safetensors").string());
+}
+
 // A name that was not given must not replace anything.
 fs::path choose_target(const ExportOptions& o, const std::string& name) {
   if (!o.to.empty()) {
+    check_format(o.to);
     train::check_not_of_run(o.to, o.run);
     return o.to;
   }

@@ -148,8 +148,9 @@ std::vector<GivenRun> given_runs(const GivenOptions& o,
   if (fs::is_regular_file(subject, ignored)) return {};
   fail_usage(
       "[{}] '{}' holds no run, and is no file of weights\n"
-      "HINT: give the folder of a run, as --out of 'braid train', or a "
-      ".safetensors file with --job JOB.yaml",
+      "HINT: give the folder of a run, as --out of 'braid train', with --step "
+      "N for one of its checkpoints, or a .safetensors file with --job "
+      "JOB.yaml",
       who, subject);
 }
 

@@ -26,10 +26,13 @@
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/executables.h"
 #include "braid/train/job/model_file.h"
+#include "braid/train/run/run_words.h"
 #include "fmt/ranges.h"
 
 namespace braid::cli {
 namespace {
+
+constexpr const char* kWho = "braid inspect";
 
 struct InspectOptions {
   std::vector<std::string> words;  // a model, or job files and values
@@ -42,10 +45,11 @@ struct InspectOptions {
   std::string loss, output, target;
   int64_t copies = 0;      // 0: one model, no array
   int64_t accumulate = 1;  // micro-batches
-  std::string profile;     // of jobs: measured seconds
-  bool verbose = false;    // of jobs: a line for each pass
-  std::string stats;       // of a run: a pattern of names
-  bool json = false;       // of these
+  std::string memory_limit;
+  std::string profile;   // of jobs: measured seconds
+  bool verbose = false;  // of jobs: a line for each pass
+  std::string stats;     // of a run: a pattern of names
+  bool json = false;     // of these
 
   bool is_job() const {
     return model.ends_with(".yaml") || model.ends_with(".yml");
@@ -71,12 +75,15 @@ void declare(CLI::App& app, InspectOptions& o) {
   add("MODEL", o.words, " ", "As 'mlp(hidden=64)', a .pt2, graph or job file");
   add.whole("--copies", o.copies, "B", "As an array of B members");
   add("--dump-after", o.dump_after, "PASS", "Print what a pass leaves");
-  add("--optimizer", o.optimizer, "NAME", "Of the printed graph (adamw)");
+  add("--optimizer", o.optimizer, "NAME",
+      "Of the printed graph or plan (adamw)");
   add.whole("--accumulate", o.accumulate, "M", "Micro-batches (1)");
   add("--dtype", o.dtype, "TYPE", "f32 or f64 (f32)");
   add("--precision", o.precision, "TYPE", "Of the work: f32 or bf16 (f32)");
   add("--inputs", o.inputs, "FILE", "One batch, which tells open sizes");
   add.loss(o.loss, o.output, o.target);
+  add("--memory-limit", o.memory_limit, "BYTES",
+      "Show the plan that fits: 512MiB, 4GiB");
   add("--profile", o.profile, "FILE", "Of a job: as for 'braid train'");
   app.add_flag("-v,--verbose", o.verbose,
                "Of a job: a hash of what each pass leaves");
@@ -114,6 +121,11 @@ void validate(const InspectOptions& o) {
     fail_usage("[braid inspect] --loss needs --inputs, which has the target");
   }
   if (!o.dump_after.empty()) check_pass_name("braid inspect", o.dump_after);
+  read_limit("--memory-limit", o.memory_limit, kWho);
+  if (o.is_job() && !o.memory_limit.empty()) {
+    fail_usage("[{}] a job says so itself\nHINT: write memory_limit={}", kWho,
+               o.memory_limit);
+  }
 }
 
 compile::Target target_here() {
@@ -176,6 +188,17 @@ void print_peak(const plan::Program& program, const char* optimizer) {
         program.peak_bytes(), bytes_text(program.peak_bytes()),
         bytes_text(program.device_slot_bytes()),
         bytes_text(program.arena_bytes));
+}
+
+// The plan that a training within the limit would follow. Throws, as that
+// would, when there is none.
+void print_within(const OpTable& ops, const compile::StepSpec& spec,
+                  compile::Target target, int64_t limit_bytes) {
+  target.limit_bytes = limit_bytes;
+  compile::ProgramSet set = compile::compile_programs(ops, {spec}, target);
+  print("within {}, with {}\n", bytes_text(limit_bytes), spec.optimizer.kind);
+  print("  peak   {} bytes ({})\n", set.peak_bytes, bytes_text(set.peak_bytes));
+  print("  {}\n", train::plan_words(set));
 }
 
 // Inputs of zeros, which are valid indices too.
@@ -324,6 +347,9 @@ void print_summary(const OpTable& ops, const train::LoadedModel& model,
   }
   print_loops(forward);
   print_foreign(ops, model, backend);
+  if (auto limit = read_limit("--memory-limit", o.memory_limit, kWho)) {
+    print_within(ops, spec_with(forward, o, o.optimizer), target, *limit);
+  }
 }
 
 train::LoadedModel load_for(const runtime::Machine& machine,

@@ -19,6 +19,7 @@ constexpr const char* kWho = "braid predict";
 struct PredictOptions {
   GivenOptions given;
   std::string to, output;
+  int64_t top = 0;
 };
 
 GivenWeights open_one(const PredictOptions& o) {
@@ -50,6 +51,7 @@ int run_predict(const PredictOptions& o) {
         "HINT: predictions are written as .npy, .safetensors or .csv",
         kWho);
   }
+  if (o.top < 0) fail_usage("[{}] --top is from 1, not {}", kWho, o.top);
   train::check_prediction_name(o.to);
   train::check_not_of_run(o.to, o.given.subject());
   GivenWeights given = open_one(o);
@@ -68,7 +70,8 @@ int run_predict(const PredictOptions& o) {
   train::Prediction prediction(*machine, given.config,
                                {.data = config.eval.data.value_or(config.data),
                                 .output = o.output,
-                                .limit = given.config.eval.limit.value_or(0)},
+                                .limit = given.config.eval.limit.value_or(0),
+                                .top = o.top},
                                given.file, shared);
   const data::Dataset& data = prediction.data();
   auto file =
@@ -97,10 +100,12 @@ Action add_predict(CLI::App& app) {
   AddOption add(app);
   add("--to", o->to, "FILE", "To write: .npy, .safetensors or .csv");
   add("--output", o->output, "NAME", "Of the model (all)");
+  add.whole("--top", o->top, "K", "The K classes with the highest scores");
   app.footer(
       "Examples:\n"
       "  braid predict runs/a --data file=new.csv label= --to new.csv\n"
-      "  braid predict runs/a --best --output logits --to logits.npy");
+      "  braid predict runs/a --best --output logits --to logits.npy\n"
+      "  braid predict runs/a --top 3 --to best.csv");
   return [o] { return run_predict(*o); };
 }
 

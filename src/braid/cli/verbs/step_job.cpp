@@ -4,12 +4,12 @@
 #include <limits>
 #include <map>
 
-#include "braid/base/bytes.h"
 #include "braid/base/error.h"
 #include "braid/base/rng.h"
 #include "braid/cli/inputs.h"
 #include "braid/cli/members_file.h"
 #include "braid/cli/settings.h"
+#include "braid/cli/verbs/verb.h"
 #include "braid/compile/pipeline.h"
 #include "braid/graph/text.h"
 #include "braid/passes/step/loss_scale.h"
@@ -25,18 +25,6 @@ using Json = nlohmann::json;
 
 // Of a member's slots, see train::GivenModel.
 using Values = std::vector<std::pair<std::string, double>>;
-
-std::optional<int64_t> read_limit(const char* option, const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  try {
-    return parse_bytes(text);
-  } catch (const std::invalid_argument&) {
-    fail_usage(
-        "[braid step] {}: '{}' is no byte count\n"
-        "HINT: write a number with an optional unit: 512MiB, 4GiB",
-        option, text);
-  }
-}
 
 // Files that several members may name are opened once.
 class FileCache {
@@ -304,7 +292,7 @@ class JobMaker {
     config.init = {.file = member.init, .rules = rules_};
     config.seed = member.seed;
     config.memory_limit = limit_bytes;
-    config.host_limit = read_limit("--host-limit", o_.host_limit);
+    config.host_limit = read_limit("--host-limit", o_.host_limit, "braid step");
     config.spill_dir = o_.spill_dir;
     config.on_nan = "keep";
     return config;
@@ -360,7 +348,8 @@ class JobMaker {
 }  // namespace
 
 StepJob read_job(const runtime::Machine& machine, const StepOptions& options) {
-  auto limit_bytes = read_limit("--memory-limit", options.memory_limit);
+  auto limit_bytes =
+      read_limit("--memory-limit", options.memory_limit, "braid step");
   return JobMaker(machine, options).make(limit_bytes);
 }
 

@@ -1,7 +1,9 @@
 // A verb of the command line: one file declares its options and what it does.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace CLI {
@@ -23,6 +25,10 @@ using Action = std::function<int()>;
 
 // For options that are whole numbers: what is wrong with the text, or nothing.
 std::string check_whole(const std::string& text);
+
+// What an option like --memory-limit says: 512MiB; nothing when it is empty.
+std::optional<int64_t> read_limit(const char* option, const std::string& text,
+                                  const std::string& who);
 
 Action add_inspect(CLI::App& app);
 Action add_step(CLI::App& app);

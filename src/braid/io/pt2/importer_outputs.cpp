@@ -75,15 +75,23 @@ void Importer::assign_buffers() {
   }
 }
 
+// Without a name the first that is not the model's own loss.
 Var Importer::output_value(const std::string& name) {
   std::vector<std::string> known;
   for (const OutputSpec& spec : program_.outputs) {
     if (!is_result(spec)) continue;
     const std::string& own = name_of(spec);
-    bool wanted =
-        name.empty() || own == name || std::to_string(known.size()) == name;
-    if (wanted) return read(spec.argument, scope_);
+    bool fits = own == name || std::to_string(known.size()) == name;
+    if (fits || name.empty()) {
+      Var value = read(spec.argument, scope_);
+      if (fits || (spec.name != "loss" && value.rank() > 0)) return value;
+    }
     known.push_back(own);
+  }
+  if (name.empty()) {
+    fail_usage(
+        "forward gives nothing but a loss of its own\n"
+        "HINT: name no other one, or return the scores too");
   }
   fail_usage("there is no output '{}'\nHINT: {}", name, name_hint(name, known));
 }
@@ -95,7 +103,10 @@ Var Importer::named_loss(const NamedLoss& loss) {
                loss.target);
   }
   Var y = output_value(loss.output);
-  Var target = input(graph_, loss.target, given->second);
+  // An autoencoder is compared with what it is given.
+  ValueId taken = graph_.find_input(loss.target);
+  Var target = taken != kNone ? Var{&graph_, taken}
+                              : input(graph_, loss.target, given->second);
   return parse_loss(loss.kind)(y, target);
 }
 

@@ -1,9 +1,11 @@
 #include "braid/train/job/init_file.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "braid/base/error.h"
+#include "braid/base/narrow_float.h"
 #include "braid/base/printable.h"
 #include "braid/base/rng.h"
 #include "braid/base/text.h"
@@ -70,14 +72,46 @@ bool has_other_shape(const Found& found, const Slot& slot) {
   });
 }
 
+// Whether every number of the one type is one of the other.
+bool is_wider(DType to, DType from) {
+  bool is_narrow = from == DType::kFloat16 || from == DType::kBFloat16;
+  return (to == DType::kFloat32 && is_narrow) ||
+         (to == DType::kFloat64 && (is_narrow || from == DType::kFloat32));
+}
+
+template <class T>
+void write_numbers(const io::TensorBytes& tensor, std::vector<std::byte>& out) {
+  auto item = static_cast<size_t>(item_bytes(tensor.dtype));
+  for (size_t i = 0; i < out.size() / sizeof(T); ++i) {
+    T value =
+        static_cast<T>(number_at(tensor.bytes.data() + i * item, tensor.dtype));
+    std::memcpy(out.data() + i * sizeof(T), &value, sizeof(T));
+  }
+}
+
+std::vector<std::byte> widened(const io::TensorBytes& tensor, DType to) {
+  std::vector<std::byte> out(
+      static_cast<size_t>(num_elements(tensor.shape) * item_bytes(to)));
+  if (to == DType::kFloat32) {
+    write_numbers<float>(tensor, out);
+  } else {
+    write_numbers<double>(tensor, out);
+  }
+  return out;
+}
+
 // Of tensors that have the shape of the slot.
 std::string problem_of(const Found& found, const Slot& slot) {
   for (const io::TensorBytes* tensor : found) {
-    if (tensor->dtype != slot.dtype || tensor->shape != slot.shape) {
+    bool has_type =
+        tensor->dtype == slot.dtype || is_wider(slot.dtype, tensor->dtype);
+    if (!has_type || tensor->shape != slot.shape) {
       return fmt::format("{}: expected {}, got {}", printable(tensor->name),
                          type_text(slot.dtype, slot.shape), type_text(*tensor));
     }
-    if (!std::ranges::equal(tensor->bytes, found[0]->bytes)) {
+    bool is_equal = tensor->dtype == found[0]->dtype &&
+                    std::ranges::equal(tensor->bytes, found[0]->bytes);
+    if (!is_equal) {
       return fmt::format("{}: tied to {}, but not equal",
                          printable(tensor->name), printable(found[0]->name));
     }
@@ -124,6 +158,7 @@ class Review {
     std::string problem = problem_of(found, slot);
     if (!problem.empty()) problems_.add(problem);
     fit_.taken.push_back(slot.name);
+    if (found[0]->dtype != slot.dtype) fit_.widened.push_back(slot.name);
   }
 
   // `name` is what the model would call it.
@@ -167,9 +202,10 @@ class Review {
 }  // namespace
 
 std::string InitFit::summary(const std::string& file) const {
-  return fmt::format("first weights of {}: {} of {} tensors taken{}{}{}", file,
-                     taken.size(),
+  return fmt::format("first weights of {}: {} of {} tensors taken{}{}{}{}",
+                     file, taken.size(),
                      taken.size() + missing.size() + reshaped.size(),
+                     counted(widened, "of them of a narrower type"),
                      counted(missing, "missing in the file"),
                      counted(reshaped, "of another shape"),
                      counted(extra, "of the file left"));
@@ -182,6 +218,7 @@ std::vector<std::string> InitFit::details() const {
       lines.push_back(fmt::format("{}: {}", what, listed(names)));
   };
   add("taken", taken);
+  add("of a narrower type in the file", widened);
   add("missing in the file", missing);
   add("of another shape in the file", reshaped);
   add("left in the file", extra);
@@ -240,7 +277,12 @@ void InitFile::apply(runtime::State& state, int64_t member,
     if (!slot) continue;
     Found found = tensors_for(*slot);
     if (found.empty() || has_other_shape(found, *slot)) continue;
-    state.write_member(static_cast<SlotId>(i), member, found[0]->bytes);
+    auto id = static_cast<SlotId>(i);
+    if (found[0]->dtype == slot->dtype) {
+      state.write_member(id, member, found[0]->bytes);
+    } else {
+      state.write_member(id, member, widened(*found[0], slot->dtype));
+    }
   }
   file_.check();
 }

@@ -1,6 +1,7 @@
 // A file of first parameters and buffers, by PyTorch names: all of a model's,
 // or those of another model as far as patterns allow it to differ. A tied
-// tensor may stand in it under any of its names.
+// tensor may stand in it under any of its names. Floats of a narrower type than
+// the model's become wider, which keeps every number as it is.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +27,8 @@ struct InitPatterns {
 // What became of the tensors of a model and of a file.
 struct InitFit {
   std::vector<std::string> taken = {}, missing = {}, reshaped = {};
-  std::vector<std::string> extra = {};  // by the file's own names
+  std::vector<std::string> widened = {};  // of those that are taken
+  std::vector<std::string> extra = {};    // by the file's own names
 
   // One line: "4 of 6 tensors taken, 2 missing ...". Then all names, a line for
   // each of the lists that is not empty.

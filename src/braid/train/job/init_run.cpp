@@ -32,9 +32,7 @@ bool is_optimizer_state(const Slot& slot, const JobNetwork& network) {
   return name.substr(name.find('/', kind) + 1).starts_with(network.prefix());
 }
 
-}  // namespace
-
-io::CheckpointDir init_checkpoint(const InitConfig& init) {
+io::CheckpointDir find_checkpoint(const InitConfig& init) {
   fs::path root = checkpoints_path(init.run);
   auto newest = io::newest_complete(root).checkpoint;
   if (!newest) {
@@ -53,10 +51,17 @@ io::CheckpointDir init_checkpoint(const InitConfig& init) {
       init.run.string(), step, newest->step);
 }
 
+}  // namespace
+
+const io::CheckpointDir& init_checkpoint(const JobNetwork& network) {
+  if (!network.begins) network.begins = find_checkpoint(network.config.init);
+  return *network.begins;
+}
+
 fs::path init_path(const JobNetwork& network) {
   const InitConfig& init = network.config.init;
   if (init.run.empty()) return init.file;
-  return init_checkpoint(init).path /
+  return init_checkpoint(network).path /
          (model_file_name(network) + ".safetensors");
 }
 
@@ -64,7 +69,7 @@ void take_optimizer_state(const JobNetwork& network, runtime::State& state,
                           int64_t lane) {
   const InitConfig& init = network.config.init;
   if (!init.optimizer) return;
-  io::CheckpointDir checkpoint = init_checkpoint(init);
+  const io::CheckpointDir& checkpoint = init_checkpoint(network);
   io::SafetensorsFile file = checkpoint.open("state");
   for (size_t i = 0; i < state.slots().size(); ++i) {
     const Slot& slot = state.slots()[i];

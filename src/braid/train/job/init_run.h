@@ -9,9 +9,10 @@
 
 namespace braid::train {
 
-// The checkpoint that init.run, init.step and init.best say; reads its files.
-// Throws std::runtime_error when there is none that is whole.
-io::CheckpointDir init_checkpoint(const InitConfig& init);
+// The checkpoint that init.run, init.step and init.best say; the first call
+// looks for it and reads its files, and later ones give the same, though that
+// run may have gone on. Throws std::runtime_error when none is whole.
+const io::CheckpointDir& init_checkpoint(const JobNetwork& network);
 
 // The file of first weights of a network: init.file, or that of the run. Empty:
 // none.

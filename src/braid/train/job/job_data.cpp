@@ -326,6 +326,18 @@ DatasetPtr open_unchanged(const JobConfig& job, const DataConfig& config,
                   hooks.datasets ? *hooks.datasets : own, known);
 }
 
+std::vector<std::string> class_names(const data::Dataset& data,
+                                     int64_t classes) {
+  std::vector<std::string> names;
+  for (const data::Field& field : data.fields()) {
+    bool fits = std::ssize(field.class_names) == classes;
+    if (!fits || field.class_names == names) continue;
+    if (!names.empty()) return {};
+    names = field.class_names;
+  }
+  return names;
+}
+
 // Sources that number labels themselves do so by what each file shows: the
 // same number must not stand for another label.
 void check_same_classes(const data::Dataset& train, const data::Dataset& other,

@@ -44,6 +44,11 @@ data::DatasetPtr open_unchanged(
     const JobConfig& job, const DataConfig& config, const JobHooks& hooks = {},
     const std::vector<data::Field>* known = nullptr);
 
+// What these data call so many classes; empty where they do not, or where two
+// fields call them otherwise.
+std::vector<std::string> class_names(const data::Dataset& data,
+                                     int64_t classes);
+
 // Throws std::runtime_error when a number of one of these fields stands for
 // another label than in training; fields that one of the two lacks are passed
 // over.

@@ -106,13 +106,21 @@ void choose_outputs(Graph& graph, const std::string& model,
     if (has_rows(graph, output, rows)) known.push_back(output.name);
   }
   bool is_known = std::ranges::find(known, name) != known.end();
-  if (known.empty() || (!name.empty() && !is_known)) {
+  if (known.empty()) {
+    fail_usage(
+        "[model] '{}' gives nothing that has a row for each sample, so there "
+        "is "
+        "nothing to predict\n"
+        "HINT: return it beside the loss, as {{'loss': loss, 'scores': "
+        "scores}}, "
+        "or export without a loss and name it in the job",
+        model);
+  }
+  if (!name.empty() && !is_known) {
     fail_usage(
         "[model] '{}' has no output '{}' with a row for each sample\n"
-        "HINT: {}",
-        model, name,
-        known.empty() ? "outputs are read from dimension 0 on"
-                      : fmt::format("it has {}", fmt::join(known, ", ")));
+        "HINT: it has {}",
+        model, name, fmt::join(known, ", "));
   }
   std::erase_if(graph.outputs(), [&](const Output& output) {
     bool is_wanted = name.empty() || output.name == name;

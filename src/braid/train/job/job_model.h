@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "braid/io/checkpoint/checkpoint.h"
 #include "braid/passes/step/optimizer.h"
 #include "braid/passes/step/schedule.h"
 #include "braid/runtime/machine.h"
@@ -25,6 +27,8 @@ struct JobNetwork {
   passes::Optimizer optimizer;
   std::optional<passes::Schedule> schedule;       // none: constant rates
   std::shared_ptr<const FirstContents> contents;  // of a .pt2 file
+  // That init.run says, once it was looked for.
+  mutable std::optional<io::CheckpointDir> begins = {};
 
   // What its slots' names begin with: "generator.".
   std::string prefix() const { return name.empty() ? "" : name + "."; }
@@ -60,6 +64,10 @@ class JobModel {
   // over none.
   const std::vector<std::string>& tables() const { return config_.eval.tables; }
   int64_t num_classes() const { return num_classes_; }
+  // What the data call them; empty where they do not.
+  std::vector<std::string> class_names() const {
+    return train::class_names(*data_.train, num_classes_);
+  }
   // What all of these graphs read, noise among it.
   const ModelInputs& inputs() const { return inputs_; }
 

@@ -180,12 +180,16 @@ constexpr const char* kExact =
     "class) and `confusion.csv` (a row per class of targets, a column per "
     "class that was taken; up to 1024 classes) in the run's folder, in place "
     "of those before; TensorBoard has them as texts of every evaluation, up to "
-    "100 classes. With `ema` they are of the averaged weights.\n";
+    "100 classes. Where the data name the classes, as labels of `csv` and "
+    "folders of `images` do, the one has a column `name`, and the other goes "
+    "by "
+    "names. With `ema` they are of the averaged weights.\n";
 
 constexpr const char* kRuns =
     "\n## Weights of another model\n\n"
     "`init: {file: base.safetensors}` takes a whole state dict: every "
-    "parameter and buffer must be there, with its type and shape, and nothing "
+    "parameter and buffer must be there, with its shape and its type or a "
+    "narrower one (f16 and bf16 become f32, each number as it is), and nothing "
     "else. To begin with the weights of another model (fine-tuning), say where "
     "the two may differ, in patterns of names:\n\n"
     "- `missing: ['head.*']`: tensors of the model that the file may lack;\n"

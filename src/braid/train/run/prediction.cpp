@@ -1,14 +1,44 @@
 #include "braid/train/run/prediction.h"
 
+#include <fmt/ranges.h>
+
 #include "braid/base/error.h"
+#include "braid/ops/build/functions.h"
 #include "braid/train/run/evaluation.h"
 
 namespace braid::train {
 namespace {
 
+constexpr const char* kTopClass = "class";
+
 JobConfig for_prediction(JobConfig config) {
   config.eval.metrics.clear();
   return for_saved_weights(std::move(config), {});
+}
+
+// The only output, scores [N, C], becomes its highest ones; gives C.
+int64_t keep_top(Graph& graph, int64_t top) {
+  std::vector<std::string> names;
+  for (const Output& output : graph.outputs()) names.push_back(output.name);
+  if (names.size() != 1) {
+    fail_usage(
+        "[predict] --top is of one output, and there are {}\n"
+        "HINT: choose one, as --output {}",
+        fmt::join(names, ", "), names[0]);
+  }
+  Var scores{&graph, graph.outputs()[0].value};
+  if (scores.rank() != 2 || !is_floating(scores.dtype())) {
+    Shape shape(scores.shape().begin() + 1, scores.shape().end());
+    fail_usage("[predict] --top is of scores of classes, and '{}' is {}{}",
+               names[0], dtype_name(scores.dtype()), shape_text(shape));
+  }
+  int64_t classes = scores.shape()[1];
+  if (top > classes) {
+    fail_usage("[predict] --top {}: there are {} classes", top, classes);
+  }
+  Picked best = topk(scores, top, 1);
+  graph.outputs() = {{kTopClass, best.indices.id}, {"score", best.values.id}};
+  return classes;
 }
 
 }  // namespace
@@ -27,13 +57,20 @@ Prediction::Prediction(const runtime::Machine& machine, JobConfig config,
         Graph graph = model_->outputs(rows, options.output);
         bool is_first = rows == forward_rows(config_, *data_);
         if (is_first) check_inputs(graph, rows, options.data.allow_nan);
+        if (options.top > 0) num_ranked_ = keep_top(graph, options.top);
         return graph;
       },
       weights);
+  note_outputs();
+}
+
+void Prediction::note_outputs() {
   for (const Output& output : pass_->graph().outputs()) {
     const ValueType& type = pass_->graph().value(output.value).type;
     outputs_.push_back({output.name, type.dtype,
                         Shape(type.shape.begin() + 1, type.shape.end())});
+    if (num_ranked_ == 0 || output.name != kTopClass) continue;
+    outputs_.back().names = class_names(*reference_.train, num_ranked_);
   }
 }
 

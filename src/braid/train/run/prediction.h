@@ -12,6 +12,9 @@ struct PredictionOptions {
   DataConfig data = {};     // to say something about
   std::string output = {};  // of the model; empty: all with a row per sample
   int64_t limit = 0;        // the first samples only; 0: all
+  // So many classes with the highest scores, as outputs `class` and `score`, in
+  // place of an output [N, C]; 0: the output itself.
+  int64_t top = 0;
 };
 
 // An output, and the shape of what it says about one sample.
@@ -19,6 +22,8 @@ struct PredictedOutput {
   std::string name;
   DType dtype = DType::kFloat32;
   Shape shape;
+  // Of classes: what the data call them; empty where they do not.
+  std::vector<std::string> names = {};
 };
 
 // One thread. Borrows the machine, and what the hooks share.
@@ -41,6 +46,7 @@ class Prediction {
 
  private:
   void open(const PredictionOptions& options, const JobHooks& shared);
+  void note_outputs();
   void check_inputs(const Graph& graph, int64_t rows, bool allows_nan) const;
 
   const runtime::Machine& machine_;
@@ -49,6 +55,7 @@ class Prediction {
   data::DatasetPtr data_;
   std::unique_ptr<JobModel> model_;
   std::unique_ptr<ForwardPass> pass_;
+  int64_t num_ranked_ = 0;  // classes that the top ones are of; 0: none
   std::vector<PredictedOutput> outputs_;
 };
 

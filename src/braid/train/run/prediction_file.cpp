@@ -26,6 +26,13 @@ std::string row_text(const data::Dataset& data, int64_t sample) {
 
 constexpr const char* kRowTitles = "sample,place";
 
+// What the numbers of the samples are called beside these outputs.
+const char* number_name(const std::vector<PredictedOutput>& outputs) {
+  bool is_taken = std::ranges::any_of(
+      outputs, [](const PredictedOutput& o) { return o.name == "sample"; });
+  return is_taken ? "sample_number" : "sample";
+}
+
 // Which sample each row is.
 class RowsTable {
  public:
@@ -104,9 +111,8 @@ class TensorPredictions : public PredictionFile {
           path.string());
     }
     std::vector<io::TensorBytes> tensors{
-        {kSample, DType::kInt64, {samples}, {}}};
+        {number_name(outputs), DType::kInt64, {samples}, {}}};
     for (const PredictedOutput& output : outputs) {
-      if (output.name == kSample) fail_name();
       tensors.push_back(
           {output.name, output.dtype, with_samples(output, samples), {}});
     }
@@ -136,14 +142,6 @@ class TensorPredictions : public PredictionFile {
   }
 
  private:
-  static constexpr const char* kSample = "sample";
-
-  [[noreturn]] static void fail_name() {
-    fail_usage(
-        "[predict] the model calls an output 'sample', as the numbers of the "
-        "samples are called\nHINT: write .csv, or --output alone as .npy");
-  }
-
   void write(size_t tensor, io::Bytes bytes) {
     file_.write_at(places_[tensor], bytes);
     places_[tensor] += bytes.size();
@@ -190,7 +188,7 @@ class CsvPredictions : public PredictionFile {
   CsvPredictions(const fs::path& path,
                  const std::vector<PredictedOutput>& outputs)
       : outputs_(outputs), file_(path) {
-    std::string line = kRowTitles;
+    std::string line = fmt::format("{},place", number_name(outputs));
     for (const PredictedOutput& output : outputs) {
       line += fmt::format(",{}", fmt::join(titles_of(output), ","));
     }
@@ -212,13 +210,21 @@ class CsvPredictions : public PredictionFile {
   void finish() override { file_.finish(); }
 
  private:
+  static const std::string& name_of(const PredictedOutput& output,
+                                    const std::byte* at) {
+    int64_t number = 0;
+    std::memcpy(&number, at, sizeof(number));
+    return output.names.at(static_cast<size_t>(number));
+  }
+
   static void add_cells(std::string& line, const PredictedOutput& output,
                         const std::vector<std::byte>& bytes, int64_t row) {
     int64_t count = num_elements(output.shape), item = item_bytes(output.dtype);
     const std::byte* at = bytes.data() + row * count * item;
     for (int64_t i = 0; i < count; ++i, at += item) {
       line += ',';
-      line += number_text(at, output.dtype);
+      line += output.names.empty() ? number_text(at, output.dtype)
+                                   : csv_cell(name_of(output, at));
     }
   }
 

@@ -4,6 +4,7 @@
 //   .safetensors  every output by its name, [N, ...], and `sample`, i64 [N]
 //   .csv          a line per sample: sample, place, a column per element
 //
+// Beside an output that is called `sample` the number is `sample_number`.
 // A sample is known by its number and by its place in the source. Of the first
 // two formats both are in a table beside them: x.npy has x.rows.csv.
 #pragma once

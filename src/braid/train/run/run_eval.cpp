@@ -51,10 +51,10 @@ MemberList Run::evaluate() {
     for (size_t i = 0; i < members.size(); ++i) {
       MemberRun& member = *members[i];
       if (member.observe(sums[i].values(), raw[i])) best.push_back(&member);
-      const auto& tables = member.job().model().tables();
-      if (member.files() && !tables.empty()) {
-        member.files()->add_tables(member.record().step, tables,
-                                   *sums[i].counts());
+      const JobModel& model = member.job().model();
+      if (member.files() && !model.tables().empty()) {
+        member.files()->add_tables(member.record().step, model.tables(),
+                                   *sums[i].counts(), model.class_names());
       }
       if (member.is_stopped_early()) stopped.push_back(&member);
       reporter_->on_state(member);

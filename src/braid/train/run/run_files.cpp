@@ -140,17 +140,19 @@ void RunFiles::add(const io::MetricsRow& row) {
 }
 
 void RunFiles::add_tables(int64_t step, const std::vector<std::string>& tables,
-                          const ClassCounts& counts) {
+                          const ClassCounts& counts,
+                          const std::vector<std::string>& names) {
   bool is_shown = counts.num_classes() <= kMostShownClasses;
   for (const std::string& table : tables) {
     bool is_matrix = table == kConfusionTable;
     io::write_file_atomically(
         is_matrix ? confusion_path(out_) : classes_path(out_),
-        is_matrix ? confusion_csv(counts) : classes_csv(counts, step));
+        is_matrix ? confusion_csv(counts, names)
+                  : classes_csv(counts, step, names));
     if (!is_shown) continue;
-    events_.add_text(
-        step, fmt::format("eval/{}/text_summary", table),
-        is_matrix ? confusion_markdown(counts) : classes_markdown(counts));
+    events_.add_text(step, fmt::format("eval/{}/text_summary", table),
+                     is_matrix ? confusion_markdown(counts, names)
+                               : classes_markdown(counts, names));
   }
 }
 

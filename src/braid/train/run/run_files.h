@@ -71,9 +71,11 @@ class RunFiles {
 
   // A line of metrics and the same numbers for TensorBoard.
   void add(const io::MetricsRow& row);
-  // Tables of an evaluation, which take the place of those before.
+  // Tables of an evaluation, which take the place of those before. `names` are
+  // those of the classes, where there are some.
   void add_tables(int64_t step, const std::vector<std::string>& tables,
-                  const ClassCounts& counts);
+                  const ClassCounts& counts,
+                  const std::vector<std::string>& names);
   // For comparisons of runs in TensorBoard.
   void add_hparams(int64_t step, const io::Hparams& values) {
     events_.add_hparams(step, values);

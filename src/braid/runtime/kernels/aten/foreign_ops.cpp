@@ -20,7 +20,10 @@ bool is_random(const c10::OperatorHandle& op) {
 
 // Why an operator may not run as a torch_op; empty when it may.
 std::string reason_against(const c10::OperatorHandle& op) {
-  if (is_random(op)) return "is random";
+  if (is_random(op)) {
+    return "is random: take its numbers as an input, or draw with dropout or "
+           "bernoulli_";
+  }
   if (op.hasTag(at::Tag::dynamic_output_shape) ||
       op.hasTag(at::Tag::data_dependent_output)) {
     return "has a result whose shape depends on data";
