@@ -129,10 +129,10 @@ std::string slower(const plan::Instance& instance, const char* solver,
                    const plan::Solution& best) {
   Timed made = timed(instance, solver);
   if (!made.solution.feasible)
-    return fmt::format("{:>8}{:>9.2f}", "-", made.seconds);
+    return fmt::format("{:>10}{:>7.2f}", "-", made.seconds);
   double by = static_cast<double>(made.solution.time_ns()) /
               static_cast<double>(best.time_ns());
-  return fmt::format("{:>+8.1f}{:>9.2f}", 100 * (by - 1), made.seconds);
+  return fmt::format("{:>+10.1f}{:>7.2f}", 100 * (by - 1), made.seconds);
 }
 
 struct Settings {
@@ -178,8 +178,9 @@ void run(const Settings& settings) {
   fmt::print("{:<8}{:>5}{:>7}{:>9}{:>12}{:>8}{:>7}{:>9}", "profile", "GB/s",
              "limit", "GB", "ms", "gap %", "depth", "s");
   if (!settings.alone) {
-    fmt::print("{:>8}{:>9}{:>8}{:>9}{:>8}{:>9}", "dp %", "s", "greedy %", "s",
-               "random %", "s");
+    for (const char* other : {"dp %", "greedy %", "random %"}) {
+      fmt::print("{:>10}{:>7}", other, "s");
+    }
   }
   fmt::print("\n");
   std::vector<double> links{25};

@@ -163,7 +163,7 @@ class Certified {
     if (!incumbent_.is_found) {
       least_ = find_least_peak(instance_, rows_, effort_);
       solution_.least_host_bytes = least_host_bytes(instance_);
-      if (!least_.is_found || least_.peak_bytes > instance_.device_bytes) {
+      if (!least_.is_found || least_.bound_bytes > instance_.device_bytes) {
         say_why_not();
         return false;
       }
@@ -180,7 +180,8 @@ class Certified {
       climb(plan, state.rows);
       incumbent_.offer(plan);
     }
-    return true;
+    if (!incumbent_.is_found) say_why_not();
+    return incumbent_.is_found;
   }
 
   void say_why_not() {
