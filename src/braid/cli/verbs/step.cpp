@@ -51,6 +51,8 @@ void declare(CLI::App& app, StepOptions& o) {
             "Most threads of one operation (all)");
   add("--memory-limit", o.memory_limit, "BYTES",
       "Of the device, not the process: 512MiB");
+  add("--host-limit", o.host_limit, "BYTES",
+      "Of memory that a plan moves things to");
   add("--plan", o.plan, "FILE", "YAML: keep, recompute, offload, spill");
   add("--spill-dir", o.spill_dir, "DIR", "For what a plan keeps in a file");
   add.whole("--checkpoint-every", job.checkpoint.every, "K", "Steps (never)");

@@ -24,6 +24,7 @@ struct StepOptions {
   std::string plan;          // YAML file; empty: chosen to fit the limit
   std::string init;          // safetensors file; empty: by the seed
   std::string memory_limit;  // bytes; empty: none
+  std::string host_limit;    // of memory that a plan moves things to
   std::string spill_dir;     // a folder; empty: none
   std::string out;
 
