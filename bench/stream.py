@@ -83,7 +83,7 @@ def start(folder, path):
     out = folder / "run"
     shutil.rmtree(out, ignore_errors=True)
     command = [BUILD / "braid", "train", path, "--out", out, "-q"]
-    return subprocess.Popen(command, cwd=folder)
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
 
 
 def resident(process):
@@ -112,7 +112,7 @@ def watch(folder, path):
     process, sizes = start(folder, path), []
     while not has_ended(process):
         size = resident(process)
-        if size:
+        if size and size > 1:  # before it is the program, it is nothing
             sizes.append(size)
         time.sleep(0.2)
     return finish(process), sizes
@@ -179,7 +179,8 @@ def main():
             "shards": shards,
             "shards, in blocks": shards | BLOCKS,
         }
-        print(f"command   bench/stream.py --gigabytes {options.gigabytes:g}")
+        print(f"command   bench/stream.py --gigabytes {options.gigabytes:g} "
+              f"--rounds {options.rounds} --steps {options.steps}")  # fmt: skip
         load = os.getloadavg()[0]
         print(f"{platform.machine()}, {os.cpu_count()} cores, load before: {load:.1f}")
         print(f"{samples} samples in {SHARDS} files, {options.gigabytes:g} GB; batches of {BATCH}")

@@ -36,7 +36,7 @@ def test_inspect_shows_the_plan_within_a_limit(tmp_path):
     text = run_braid("inspect", model, "--memory-limit", "1GiB").stdout
     whole = int(re.search(r"^  adamw +(\d+) bytes", text, re.M)[1])
     assert f"within 1.00 GiB, with adamw\n  peak   {whole} bytes" in text
-    assert "keep,resident,device" in text.splitlines()[-1]
+    assert re.fullmatch(r"  plan +\d+ segments: \d+ keep .*", text.splitlines()[-1])
     limit = whole - 1000
     text = run_braid("inspect", model, "--memory-limit", limit).stdout
     peak = int(re.search(r"^  peak   (\d+) bytes", text, re.M)[1])

@@ -39,7 +39,7 @@ void declare_output(CLI::App& app, TrainOptions& o) {
   add("--profile", o.profile, "FILE",
       "Measured seconds: how jobs become arrays");
   add("--spill-dir", o.spill_dir, "DIR",
-      "For what a plan keeps in a file; as spill_dir=DIR");
+      "Of files that a plan makes; as spill_dir=DIR");
 }
 
 // The words with what options say as well.
