@@ -15,6 +15,10 @@ endif()
 if(BRAID_HAS_CUDA)
   set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -lineinfo -DNDEBUG")
   set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+  # Updates give the same bits on the device and on the host.
+  set_source_files_properties(
+    "${CMAKE_SOURCE_DIR}/src/braid/runtime/kernels/cuda/optimizer.cu"
+    PROPERTIES COMPILE_OPTIONS "-fmad=false")
   enable_language(CUDA)
   # CMake 3.25 does not know that nvcc has C++20.
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)

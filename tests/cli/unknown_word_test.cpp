@@ -76,8 +76,8 @@ class UnknownWord : public testing::Test {
       return own.contains(found[1]);
     }
     if (std::regex_match(hint, found, std::regex("write ([a-z_.]+)=.*"))) {
-      const std::set<std::string> take_values{"train", "validate", "inspect",
-                                              "eval",  "predict",  "resume"};
+      const std::set<std::string> take_values{
+          "train", "validate", "inspect", "eval", "predict", "resume", "plan"};
       return take_values.contains(name) &&
              train::find_job_key(found[1].str()) == found[1];
     }

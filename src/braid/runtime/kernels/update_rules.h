@@ -15,6 +15,39 @@ namespace braid::runtime {
 namespace BRAID_LEVEL {
 #endif
 
+// base^n for a whole n from 0, rounded once: the libraries' pow() differ by
+// device in the last bit. Products are carried in two numbers; nothing here may
+// be contracted into fused operations.
+struct TwoDoubles {
+  double high, low;
+};
+
+BRAID_HOST_DEVICE inline TwoDoubles halves_of(double x) {
+  double scaled = x * 134217729;  // 2^27 + 1
+  double high = scaled - (scaled - x);
+  return {high, x - high};
+}
+
+BRAID_HOST_DEVICE inline TwoDoubles product_of(TwoDoubles a, TwoDoubles b) {
+  double product = a.high * b.high;
+  TwoDoubles x = halves_of(a.high), y = halves_of(b.high);
+  double error =
+      ((x.high * y.high - product) + x.high * y.low + x.low * y.high) +
+      x.low * y.low;
+  error += a.high * b.low + a.low * b.high;
+  double high = product + error;
+  return {high, error - (high - product)};
+}
+
+BRAID_HOST_DEVICE inline double whole_power(double base, double n) {
+  TwoDoubles result{1, 0}, square{base, 0};
+  for (auto left = static_cast<uint64_t>(n); left > 0; left >>= 1) {
+    if (left & 1) result = product_of(result, square);
+    square = product_of(square, square);
+  }
+  return result.high;
+}
+
 template <class T>
 struct SgdRule {
   static constexpr int kStates = 1;
@@ -78,11 +111,10 @@ struct AdamRule : MomentRule<T> {
 
   BRAID_HOST_DEVICE explicit AdamRule(const UpdateInputs& in)
       : MomentRule<T>(in, kAlwaysDecoupled || in.decoupled),
-        rate(
-            static_cast<T>(in.value[0] / (1 - std::pow(in.value[1], in.step)))),
-        root(
-            static_cast<T>(1 / std::sqrt(1 - std::pow(in.value[2], in.step)))) {
-  }
+        rate(static_cast<T>(in.value[0] /
+                            (1 - whole_power(in.value[1], in.step)))),
+        root(static_cast<T>(
+            1 / std::sqrt(1 - whole_power(in.value[2], in.step)))) {}
 
   template <unsigned kHas>
   BRAID_HOST_DEVICE void apply(T& p, T g, T* s) const {
@@ -188,7 +220,7 @@ struct NadamRule : MomentRule<T> {
     double product = in.extra * mu;
     rate_g = static_cast<T>(lr * (1 - mu) / (1 - product));
     rate_m = static_cast<T>(lr * next / (1 - product * next));
-    correction2 = static_cast<T>(1 / (1 - std::pow(beta2, in.step)));
+    correction2 = static_cast<T>(1 / (1 - whole_power(beta2, in.step)));
   }
 
   template <unsigned>
@@ -207,14 +239,14 @@ struct RadamRule : MomentRule<T> {
   BRAID_HOST_DEVICE explicit RadamRule(const UpdateInputs& in)
       : MomentRule<T>(in, in.decoupled) {
     double lr = in.value[0], beta1 = in.value[1], beta2 = in.value[2];
-    double power = std::pow(beta2, in.step);
+    double power = whole_power(beta2, in.step);
     double most = 2 / (1 - beta2) - 1;
     double length = most - 2 * in.step * power / (1 - power);
     is_known = length > 5;
     double rectified = is_known ? std::sqrt((length - 4) * (length - 2) * most /
                                             ((most - 4) * (most - 2) * length))
                                 : 0;
-    rate = static_cast<T>(lr / (1 - std::pow(beta1, in.step)));
+    rate = static_cast<T>(lr / (1 - whole_power(beta1, in.step)));
     adapt = static_cast<T>(rectified * std::sqrt(1 - power));
   }
 
