@@ -150,13 +150,15 @@ TEST_F(Gpu, EveryPlanGivesTheUnplannedRun) {
          {Activations::kKeep, Parameters::kFile, Update::kDevice},
          {Activations::kOffload, Parameters::kSpilled, Update::kDevice}},
         gpu());
-    compare_plans(
-        {model, DType::kFloat64, 3},
-        {{Activations::kKeep, Parameters::kResident, Update::kHost},
-         {Activations::kOffload, Parameters::kSpilled, Update::kHost},
-         {Activations::kOffload, Parameters::kFile, Update::kHostFile},
-         {Activations::kKeep, Parameters::kResident, Update::kHostFile}},
-        gpu());
+    for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      compare_plans(
+          {model, dtype, 3},
+          {{Activations::kKeep, Parameters::kResident, Update::kHost},
+           {Activations::kOffload, Parameters::kSpilled, Update::kHost},
+           {Activations::kOffload, Parameters::kFile, Update::kHostFile},
+           {Activations::kKeep, Parameters::kResident, Update::kHostFile}},
+          gpu());
+    }
   }
 }
 
