@@ -123,7 +123,13 @@ def test_host_memory_has_a_limit(tmp_path):
     limit = str(need(job) * 55 // 100)
     plan = answer(job, "--memory-limit", limit, "--host-limit", "0")
     assert plan["predicted"]["host_bytes"] == 0
-    result = run_braid("train", job, f"memory_limit={limit}", "host_limit=0",
-                       "plan.segments.blocks.1=spilled", "--out", tmp_path / "run",
-                       code=1)  # fmt: skip
-    assert "host_limit" in result.stderr
+    spilled = write(tmp_path, "spilled.yaml", plan={"segments": {"blocks.1": "spilled"}})
+    for verb in (["plan"], ["train", "--out", tmp_path / "run"]):
+        words = [*verb, spilled, f"memory_limit={limit}", "host_limit=0"]
+        result = run_braid(*words, code=1)
+        assert "host" in result.stderr and not (tmp_path / "run").exists()
+    # With a folder for a file both limits can be small.
+    few = ["--host-limit", "300KiB", f"spill_dir={tmp_path}"]
+    plan = answer(job, "--memory-limit", str(need(job) * 3 // 10), *few)
+    assert plan["predicted"]["host_bytes"] <= 300 << 10
+    assert any("file" in s["decision"] for s in plan["segments"])

@@ -35,7 +35,7 @@ def content(path):
     if path.name != "memory.json":
         return path.read_bytes()
     memory = json.loads(path.read_text())
-    assert memory.pop("process_peak_bytes") > 0
+    assert memory.pop("process_peak_bytes") > 0 and memory.pop("measured_step_s") > 0
     return memory
 
 

@@ -79,8 +79,7 @@ void read_members(const std::filesystem::path& path) {
 
 void read_plan(const std::filesystem::path& path) {
   plan::NamedPlan named = train::read_plan_file(path);
-  plan::Plan plan =
-      plan::resolve(named, {"stem", "blocks.0", "head"}).filled();
+  plan::Plan plan = plan::resolve(named, {"stem", "blocks.0", "head"}).filled();
   if (plan.segments.size() != 3 || plan.depth < 0 || plan.depth > 64) {
     std::abort();
   }

@@ -160,11 +160,13 @@ class Measured {
     size_t begin = slot_of_[static_cast<size_t>(a.begin)];
     size_t end = slot_of_[static_cast<size_t>(a.end)];
     size_t segment = begin < n_ ? begin : backward(begin);
-    if (a.space == Space::kHostArena) host_[segment] += a.bytes;
+    // What only passes through host memory shares its place with others.
+    bool stays = begin < n_ && end >= n_;
+    if (a.space == Space::kHostArena && stays) host_[segment] += a.bytes;
     if (a.space != Space::kArena) return;
     if (a.begin == 0 && a.end == last) {
       base_ += a.bytes;
-    } else if (begin < n_ && end >= n_) {
+    } else if (stays) {
       kept_[segment] += a.bytes;
     } else if (begin >= n_ && a.end >= program_.update_begin &&
                a.begin < program_.update_begin) {

@@ -204,17 +204,19 @@ void write(const std::string& path, const std::string& text) {
 int infeasible(const train::Job& job, const compile::PlanReport& report) {
   const compile::PlanTrial& trial = report.choice.trial;
   const train::JobConfig& config = job.config();
-  if (config.memory_limit && trial.bytes > *config.memory_limit) {
+  int64_t host_limit = config.host_limit.value_or(kNoLimit);
+  if (trial.host_bytes > host_limit) {
+    print_error(
+        "[braid plan] no plan was found that moves at most {} to host memory: "
+        "{} bytes are missing\n",
+        bytes_text(host_limit), trial.host_bytes - host_limit);
+  } else {
+    int64_t limit = config.memory_limit.value_or(0);
     print_error(
         "[braid plan] no plan was found for {}: {} bytes are missing; the "
         "least is {} ({} bytes)\n",
-        bytes_text(*config.memory_limit), trial.bytes - *config.memory_limit,
-        bytes_text(trial.bytes), trial.bytes);
-  } else {
-    print_error(
-        "[braid plan] no plan was found that moves at most {} to the "
-        "host\n",
-        bytes_text(config.host_limit.value_or(0)));
+        bytes_text(limit), trial.bytes - limit, bytes_text(trial.bytes),
+        trial.bytes);
   }
   print_error("HINT: {}\n", plan::kMemoryHint);
   return kFailed;
