@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 source scripts/lib.sh
 
 python=$(braid_python)
-fuzz_seconds=12
+fuzz_seconds=20
 limit_seconds=900 # per test program; a hang is a failure
 parity_parts=16   # of which the sanitized kernels see one
 quick=0 long=0
