@@ -139,7 +139,7 @@ TEST(Planner, TheSameQuestionHasTheSameAnswer) {
 TEST(Planner, RowsKnowWhatUniformProgramsTake) {
   Target target;
   Planner planner(table(), {spec_of(kTransformer)}, target, {});
-  plan::ProgramRows rows = planner.rows();
+  plan::ProgramRows rows = planner.rows(plan::Order::kMicroBatches);
   for (size_t m = 0; m < rows.decisions[0].size(); ++m) {
     Decision decision = rows.decisions[0][m];
     plan::Plan uniform = plan::uniform(planner.segments().size(), decision, 0);

@@ -38,9 +38,14 @@ def random_plan(generator, segments):
     words = [
         ["keep", "recompute", "offload"],
         ["resident", "spilled", "file"],
-        ["device", "host", "host_file"],
+        ["device", "host", "host_file", "host_ahead"],
     ]
-    lines = [f"depth: {generator.choice([0, 1, 2])}", "segments:"]
+    lines = [
+        f"depth: {generator.choice([0, 1, 2])}",
+        f"order: {generator.choice(['micro_batches', 'layers'])}",
+        f"buffer: {generator.choice(['0', '2KiB', '1GiB'])}",
+        "segments:",
+    ]
     for name in segments:
         lines.append(f"  {name}: {','.join(generator.choice(w) for w in words)}")
     return "\n".join(lines) + "\n"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 
 #include "braid/graph/verify.h"
 #include "op_table.h"
@@ -111,6 +112,41 @@ TEST_P(CompileModels, EachTechniqueSavesDeviceMemory) {
   EXPECT_LT(
       peak({Activations::kRecompute, Parameters::kSpilled, Update::kHost}),
       peak({Activations::kKeep, Parameters::kSpilled}));
+}
+
+// Bytes that were fetched for stages to come.
+int64_t most_ahead(const Program& program) {
+  std::map<int32_t, int64_t> fetched;  // by place, until it is used
+  int64_t most = 0;
+  for (const Unit& unit : program.units) {
+    for (int32_t n = unit.begin; n < unit.end; ++n) {
+      const Instruction& i = program.instructions[static_cast<size_t>(n)];
+      if (is_fetch(i) && program.allocation(i.target).slot == kNone) {
+        fetched[i.target] = program.allocation(i.target).bytes;
+      }
+      if (!is_run(i)) continue;
+      const PlannedCall& call = program.calls[static_cast<size_t>(i.call)];
+      for (int32_t id : call.inputs) fetched.erase(id);
+    }
+    int64_t ahead = 0;
+    for (auto [unused, bytes] : fetched) ahead += bytes;
+    most = std::max(most, ahead);
+  }
+  return most;
+}
+
+TEST_P(CompileModels, ABufferBoundsWhatIsFetchedAhead) {
+  passes::StepGraph step = small_step(table(), GetParam());
+  Plan plan =
+      uniform(segments(), {Activations::kKeep, Parameters::kSpilled}, 4);
+  int64_t free = most_ahead(compile(table(), step, plan));
+  ASSERT_GT(free, 0);
+  for (int64_t buffer : {free, free / 2, free / 8, int64_t{0}}) {
+    plan.buffer_bytes = buffer;
+    Program program = compile(table(), step, plan);
+    EXPECT_EQ(joined(problems_of(table(), program)), "");
+    EXPECT_LE(most_ahead(program), buffer);
+  }
 }
 
 TEST_P(CompileModels, AFileSavesHostMemory) {

@@ -33,7 +33,7 @@ class Checker {
     check_places();
     begin_state();
     auto end = static_cast<int32_t>(program_.instructions.size());
-    if (program_.micro_batches == 1) {
+    if (program_.is_one_part()) {
       pass(0, end, true, true);
     } else {
       pass(0, program_.update_begin, true, false);
@@ -265,7 +265,7 @@ void Checker::begin_state() {
 void Checker::begin_values(bool micro, bool update) {
   for (size_t n = 0; n < graph_.nodes().size(); ++n) {
     const Node& node = graph_.nodes()[n];
-    bool in_update = program_.micro_batches > 1 && node.phase == Phase::kUpdate;
+    bool in_update = !program_.is_one_part() && node.phase == Phase::kUpdate;
     if (in_update ? !update : !micro) continue;
     if (node.op->name == "read") {
       value_tag(node.outputs[0]) = slot_tag(node.slot);

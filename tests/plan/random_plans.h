@@ -20,14 +20,15 @@ inline int below(Random& random, int limit) {
   return std::uniform_int_distribution<int>(0, limit - 1)(random);
 }
 
-// A decision for each segment, and a depth of 0 to `most_depth`.
+// A decision for each segment, an order, and a depth of 0 to `most_depth`.
 inline Plan random_plan(Random& random, size_t num_segments, int most_depth) {
   Plan plan = keep_all(num_segments);
   plan.depth = below(random, most_depth + 1);
+  plan.order = kOrders[below(random, 2)];
   for (Decision& d : plan.segments) {
     d.activations = static_cast<Activations>(below(random, 3));
     d.parameters = static_cast<Parameters>(below(random, 3));
-    d.update = static_cast<Update>(below(random, 3));
+    d.update = static_cast<Update>(below(random, 4));
   }
   return plan;
 }
@@ -67,7 +68,8 @@ inline std::string optimizer_text(const passes::Optimizer& optimizer) {
 }
 
 inline std::string plan_text(const Plan& plan) {
-  std::string text = fmt::format("depth {}", plan.depth);
+  std::string text =
+      fmt::format("depth {}, {}", plan.depth, order_name(plan.order));
   for (const Decision& d : plan.segments) text += " " + decision_text(d);
   return text;
 }

@@ -47,6 +47,7 @@ StepSpec evaluator(const Graph& graph) {
 Bits bits_of(const runtime::State& state) {
   Bits bits;
   for (size_t i = 0; i < state.slots().size(); ++i) {
+    if (state.slots()[i].role == Role::kGradient) continue;
     bits[state.slots()[i].name] = state.read(static_cast<SlotId>(i));
   }
   return bits;
@@ -157,10 +158,10 @@ std::vector<StepSpec> job_sources(Graph (*graph)(int64_t)) {
           evaluator(graph(3))};
 }
 
-// The least limit, in steps of 2 %, that a plan is found for.
+// The least limit, in steps of 4 %, that a plan is found for.
 int64_t least_limit(const std::vector<StepSpec>& sources, int64_t peak) {
   int64_t least = peak;
-  for (int percent = 98; percent > 0; percent -= 2) {
+  for (int percent = 96; percent > 0; percent -= 4) {
     int64_t limit = peak * percent / 100;
     runtime::CpuBackend backend(kernels(), {.limit_bytes = limit});
     try {

@@ -19,7 +19,7 @@ using plan::below;
 using plan::Random;
 
 struct Result {
-  std::vector<std::vector<std::byte>> slots;
+  std::map<std::string, std::vector<std::byte>> slots;
   std::vector<std::byte> loss;
   bool operator==(const Result&) const = default;
 };
@@ -61,7 +61,9 @@ class MixedPlans : public testing::TestWithParam<std::string> {
               trainer.program().host_bytes());
     Result result{{}, trainer.executor().output("loss")};
     for (size_t i = 0; i < trainer.state().slots().size(); ++i) {
-      result.slots.push_back(trainer.state().read(static_cast<SlotId>(i)));
+      const Slot& slot = trainer.state().slots()[i];
+      if (slot.role == Role::kGradient) continue;  // of micro-batches
+      result.slots[slot.name] = trainer.state().read(static_cast<SlotId>(i));
     }
     return result;
   }

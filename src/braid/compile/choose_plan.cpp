@@ -10,6 +10,7 @@ namespace {
 
 using plan::Activations;
 using plan::Decision;
+using plan::Order;
 using plan::Parameters;
 using plan::Plan;
 using plan::Update;
@@ -38,7 +39,7 @@ bool uses_file(const Decision& decision) {
 
 // A plan as the key of what is known about it.
 std::vector<int> key_of(const Plan& plan) {
-  std::vector<int> key{plan.depth};
+  std::vector<int> key{plan.depth, static_cast<int>(plan.order)};
   for (const Decision& d : plan.segments) {
     key.push_back(static_cast<int>(d.activations) * 16 +
                   static_cast<int>(d.parameters) * 4 +
@@ -55,14 +56,22 @@ class Chooser {
 
   PlanChoice run(const MakeRows& make_rows) {
     Plan kept = given_.filled();
-    PlanTrial all_kept = trial(kept);
-    choice_.unlimited_s = all_kept.seconds;
+    if (!given_.order) kept.order = options_.orders.front();
+    choice_.unlimited_s = trial(kept).seconds;
     if (choice_.fits) return std::move(choice_);
-    plan::ProgramRows rows = make_rows();
-    set_depths(rows.instance);
-    propose(rows, all_kept);
-    if (!choice_.fits) climb_down();
-    if (choice_.fits) give_back(rows);
+    for (Order order : options_.orders) {
+      plan::ProgramRows& rows = rows_[order] = make_rows(order);
+      set_depths(rows.instance);
+      kept.order = order;
+      propose(rows, trial(kept).bytes);
+    }
+    for (Order order : options_.orders) {
+      if (!choice_.fits) climb_down(order);
+    }
+    if (auto rows = rows_.find(choice_.plan.order); rows != rows_.end()) {
+      if (choice_.fits) give_back(rows->second);
+    }
+    choice_.solution = std::move(solutions_[choice_.plan.order]);
     return std::move(choice_);
   }
 
@@ -128,7 +137,8 @@ class Chooser {
 
   // The limit of the rows moves until the programs of what the solver answers
   // fill the true one.
-  void propose(plan::ProgramRows& rows, const PlanTrial& all_kept) {
+  void propose(plan::ProgramRows& rows, int64_t kept_bytes) {
+    std::optional<plan::Solution>& best = solutions_[rows.order];
     // Slots that only other programs have are in no row.
     int64_t low = 0, high = kNoLimit;
     int64_t limit = options_.limit_bytes, host = options_.host_limit_bytes;
@@ -144,11 +154,12 @@ class Chooser {
         continue;
       }
       Plan plan = rows.plan_of(solution.modes, solution.depth);
+      plan.buffer_bytes = given_.buffer_bytes;
       bool is_known = known_.contains(key_of(plan));
       const PlanTrial& t = trial(plan);
       if (is_known && fits(t)) break;
       int64_t believed = solution.peak_bytes();
-      if (!choice_.solution || fits(t)) choice_.solution = std::move(solution);
+      if (!best || fits(t)) best = std::move(solution);
       host = host_limit(host, t);
       int64_t room = options_.limit_bytes - t.bytes;
       if (room < 0) {
@@ -161,7 +172,7 @@ class Chooser {
         limit = high == kNoLimit ? limit + room
                                  : std::min(limit + room, (low + high) / 2);
       }
-      if (limit <= 0 || limit >= all_kept.bytes) break;
+      if (limit <= 0 || limit >= kept_bytes) break;
     }
   }
 
@@ -171,12 +182,13 @@ class Chooser {
   }
 
   // Uniform decisions where the plan leaves them open.
-  void climb_down() {
+  void climb_down(Order order) {
     for (const Decision& decision : kLadder) {
       if (uses_file(decision) && !options_.has_file) continue;
       for (int depth : {1, 0}) {
         Plan plan = given_.filled(decision);
         plan.depth = given_.depth.value_or(depth);
+        plan.order = order;
         trial(plan);
         if (choice_.fits) return;
       }
@@ -218,6 +230,8 @@ class Chooser {
   const ChoiceOptions& options_;
   const TryPlan& try_plan_;
   std::map<std::vector<int>, PlanTrial> known_;
+  std::map<Order, plan::ProgramRows> rows_;
+  std::map<Order, std::optional<plan::Solution>> solutions_;
   PlanChoice choice_;
 };
 

@@ -26,6 +26,7 @@ struct ChoiceOptions {
   int64_t limit_bytes = kNoLimit;
   int64_t host_limit_bytes = kNoLimit;
   bool has_file = false;  // slots may lie in one
+  std::vector<plan::Order> orders = {plan::Order::kMicroBatches};
   plan::SolveOptions solve = {};
   int most_trials = 100;
 };
@@ -41,7 +42,7 @@ struct PlanChoice {
 };
 
 // Makes rows when they are needed.
-using MakeRows = std::function<plan::ProgramRows()>;
+using MakeRows = std::function<plan::ProgramRows(plan::Order)>;
 
 PlanChoice choose_plan(const plan::PartialPlan& given, const MakeRows& rows,
                        const ChoiceOptions& options, const TryPlan& try_plan);

@@ -154,7 +154,7 @@ PlanReport report_plan(const Planner& planner, const ReportOptions& options) {
   report.kept = planner.choose(all).trial;
   PlanChoice least = planner.choose(none);
   report.least_bytes = std::min(least.trial.bytes, report.choice.trial.bytes);
-  plan::ProgramRows rows = planner.rows();
+  plan::ProgramRows rows = planner.rows(report.choice.plan.order);
   report.segments = Reporter(planner, rows, report.choice).run();
   report.front = front_of(planner, report.least_bytes, report.kept.bytes,
                           options.front_points);
@@ -164,7 +164,14 @@ PlanReport report_plan(const Planner& planner, const ReportOptions& options) {
 
 std::string plan_yaml(const plan::Plan& plan,
                       const std::vector<std::string>& segments) {
-  std::string text = fmt::format("depth: {}\nsegments:\n", plan.depth);
+  std::string text = fmt::format("depth: {}\n", plan.depth);
+  if (plan.order != plan::Order::kMicroBatches) {
+    text += fmt::format("order: {}\n", order_name(plan.order));
+  }
+  if (plan.buffer_bytes != kNoLimit) {
+    text += fmt::format("buffer: {}\n", plan.buffer_bytes);
+  }
+  text += "segments:\n";
   for (size_t i = 0; i < segments.size(); ++i) {
     text += fmt::format("  \"{}\": {}\n", segments[i],
                         decision_text(plan.segments[i]));

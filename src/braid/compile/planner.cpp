@@ -75,6 +75,8 @@ plan::PartialPlan given_by(const PlanRequest& request,
                count);
   }
   given.depth = request.plan.depth;
+  given.order = request.plan.order;
+  given.buffer_bytes = request.plan.buffer_bytes;
   for (size_t i = 0; i < count; ++i) {
     given.segments[i] = request.plan.segments[i];
   }
@@ -160,7 +162,8 @@ PlanChoice Planner::choose(const ChoiceOptions& options) const {
             .host_bytes = set.host_bytes};
   };
   return choose_plan(
-      given_, [&] { return rows(); }, options, try_plan);
+      given_, [&](plan::Order order) { return rows(order); }, options,
+      try_plan);
 }
 
 ChoiceOptions Planner::choice_options() const {
@@ -175,6 +178,7 @@ ChoiceOptions Planner::choice_options() const {
                         .host_limit_bytes = target_.host_limit_bytes,
                         .most_trials = static_cast<int>(trials)};
   options.has_file = may_use_file();
+  options.orders = orders();
   if (!solver_.empty()) options.solve.solver = solver_;
   return options;
 }
@@ -184,13 +188,26 @@ bool Planner::may_use_file() const {
   return target_.has_file && target_.host_limit_bytes != kNoLimit;
 }
 
-plan::ProgramRows Planner::rows() const {
+// Where nodes of all micro-batches are too many, each goes its own way.
+std::vector<plan::Order> Planner::orders() const {
+  constexpr int64_t kMostNodes = 200'000;
+  if (given_.order) return {*given_.order};
+  const passes::StepGraph& step = steps_[0].step;
+  auto nodes = static_cast<int64_t>(step.graph.nodes().size());
+  bool may_unroll =
+      step.repeats_micro_part() && nodes <= kMostNodes / step.micro_batches;
+  if (!may_unroll) return {plan::Order::kMicroBatches};
+  return {std::begin(plan::kOrders), std::end(plan::kOrders)};
+}
+
+plan::ProgramRows Planner::rows(plan::Order order) const {
   return plan::program_rows(ops_, steps_[0].step, segments(),
                             {.given = given_,
                              .durations = durations_,
                              .workspace = target_.workspace,
                              .shares_cores = target_.device.shares_cores,
-                             .has_file = may_use_file()});
+                             .has_file = may_use_file(),
+                             .order = order});
 }
 
 // A segment that only another program has does what most of the first do.
@@ -199,6 +216,8 @@ plan::Plan Planner::followed(const plan::Plan& plan,
   if (built.segments == segments()) return plan;
   plan::Plan other =
       plan::uniform(built.segments.size(), most_common(plan), plan.depth);
+  other.order = plan.order;
+  other.buffer_bytes = plan.buffer_bytes;
   for (size_t i = 0; i < built.segments.size(); ++i) {
     auto known = find_segment(segments(), built.segments[i]);
     if (known) other.segments[i] = plan.segments[*known];

@@ -35,12 +35,13 @@ class Planner {
   ChoiceOptions choice_options() const;  // of the request and the target
 
   // What each decision would cost, for the first program.
-  plan::ProgramRows rows() const;
+  plan::ProgramRows rows(plan::Order order) const;
 
  private:
   plan::Plan followed(const plan::Plan& plan, const BuiltStep& built) const;
   double seconds(const ProgramSet& set) const;
   bool may_use_file() const;
+  std::vector<plan::Order> orders() const;
   ProgramSet checked(ProgramSet set, std::string_view hint) const;
 
   const OpTable& ops_;

@@ -21,6 +21,7 @@ class ArrayContext;
 class NodeView;
 class VjpContext;
 struct FusionOp;
+struct UpdateKind;
 
 struct ValueType {
   DType dtype = DType::kFloat32;
@@ -123,6 +124,7 @@ struct Op {
   bool random = false;          // draws from the counter RNG
   bool writes_slot = false;     // assign, accumulate
   bool updates = false;         // makes new content of a parameter
+  const UpdateKind* update_kind = nullptr;  // of those: which inputs it has
   bool follows_update = false;  // works on that content, where it was made
   // Its kernel looks at values on the host, so a device cannot record it.
   bool reads_on_host = false;

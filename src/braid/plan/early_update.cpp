@@ -21,7 +21,11 @@ class EarlyUpdater {
   void run() {
     for (NodeId id = 0; id < num_nodes(); ++id) note_uses(id);
     for (NodeId id = 0; id < num_nodes(); ++id) {
-      if (graph_.node(id).op->updates) move_group(id);
+      if (graph_.node(id).op->updates) {
+        move_group(id);
+      } else {
+        move_with_gradient(id);
+      }
     }
     reorder();
   }
@@ -47,17 +51,42 @@ class EarlyUpdater {
     }
   }
 
-  // An update moves together with what follows it: assignments of its
-  // results, and averages of them.
+  // What looks at one gradient alone, as the sum of its squares, comes right
+  // behind it: then the gradient itself may go.
+  void move_with_gradient(NodeId id) {
+    Node& node = graph_.node(id);
+    if (node.phase != Phase::kUpdate || node.op->follows_update ||
+        node.op->uses_slot()) {
+      return;
+    }
+    ValueId gradient = kNone;
+    for (ValueId input : node.inputs) {
+      if (input == kNone || slot_of(input) != kNone) continue;
+      if (gradient != kNone && gradient != input) return;
+      gradient = input;
+    }
+    if (gradient == kNone) return;
+    NodeId maker = graph_.value(gradient).producer;
+    if (maker == kNone || graph_.node(maker).phase != Phase::kBackward) return;
+    anchor(id) = anchor(maker);
+    node.phase = Phase::kBackward;
+    node.segment = graph_.node(maker).segment;
+    node.path = graph_.node(maker).path;
+    move_reads_first(id);
+  }
+
+  // An update moves together with what follows it, assignments of its results
+  // and averages of them, and with what sets aside the content before.
   void move_group(NodeId id) {
     NodeId after = kNone;
     for (ValueId input : graph_.node(id).inputs) {
       if (input == kNone || slot_of(input) != kNone) continue;
       NodeId producer = graph_.value(input).producer;
       if (graph_.node(producer).phase == Phase::kUpdate) return;
-      after = std::max(after, producer);
+      after = std::max(after, anchor(producer));
     }
     std::set<NodeId> group{id};
+    add_before(id, group);
     // Grows behind `n` on the way: what follows stands further down.
     for (NodeId n : group) {
       add_followers(n, group);
@@ -70,6 +99,26 @@ class EarlyUpdater {
       graph_.node(n).phase = Phase::kBackward;
       move_reads_first(n);
     }
+  }
+
+  void add_before(NodeId id, std::set<NodeId>& group) const {
+    for (ValueId input : graph_.node(id).inputs) {
+      if (input == kNone || slot_of_[static_cast<size_t>(input)] == kNone) {
+        continue;
+      }
+      for (NodeId user : users_.of(input)) {
+        const Node& node = graph_.node(user);
+        if (user < id && node.op->follows_update && reads_slots_alone(node)) {
+          group.insert(user);
+        }
+      }
+    }
+  }
+
+  bool reads_slots_alone(const Node& node) const {
+    return std::ranges::all_of(node.inputs, [&](ValueId input) {
+      return input != kNone && slot_of_[static_cast<size_t>(input)] != kNone;
+    });
   }
 
   void add_followers(NodeId id, std::set<NodeId>& group) const {
@@ -119,7 +168,7 @@ class EarlyUpdater {
 }  // namespace
 
 passes::StepGraph update_early(const OpTable&, passes::StepGraph step) {
-  if (step.micro_batches == 1) EarlyUpdater(step.graph).run();
+  if (!step.repeats_micro_part()) EarlyUpdater(step.graph).run();
   return step;
 }
 

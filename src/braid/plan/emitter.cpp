@@ -16,21 +16,14 @@ void Emitter::touch(int32_t id) {
 
 void Emitter::emit_stage(size_t p) {
   if (p == analysis_.update_stage) {
-    if (program_.micro_batches > 1) drain();
+    if (!program_.is_one_part()) drain();
     close_unit();
     program_.update_begin = next_instruction();
   }
   open_unit(analysis_.stages[p]);
   open_gate(p);
   issue_reads(p);
-  for (size_t q = p; q <= p + static_cast<size_t>(plan_.depth); ++q) {
-    // A repeated micro part must not fetch for the update part.
-    if (program_.micro_batches > 1 && p < analysis_.update_stage &&
-        q >= analysis_.update_stage) {
-      break;
-    }
-    if (q < analysis_.stages.size()) issue_fetches(q);
-  }
+  for (size_t q = p; q <= last_fetched(p); ++q) issue_fetches(q);
   for (int32_t event : fetch_events_[p]) wait(event);
   for (NodeId id = analysis_.stages[p].begin; id < analysis_.stages[p].end;
        ++id)
@@ -50,6 +43,27 @@ void Emitter::open_gate(size_t p) {
   };
   await(evictions_, depth);
   await(writes_, 2 * depth);
+}
+
+void Emitter::count_fetches() {
+  for (const std::vector<Fetch>& fetches : fetches_) {
+    int64_t& bytes = fetch_bytes_.emplace_back(0);
+    for (const Fetch& fetch : fetches) bytes += at(fetch.target).bytes;
+  }
+}
+
+// The last stage whose fetches are issued when stage p opens.
+size_t Emitter::last_fetched(size_t p) const {
+  // A repeated micro part must not fetch for the update part.
+  bool repeats = !program_.is_one_part() && p < analysis_.update_stage;
+  size_t end = repeats ? analysis_.update_stage : analysis_.stages.size();
+  size_t last = std::min(p + static_cast<size_t>(plan_.depth), end - 1);
+  int64_t ahead = 0;
+  for (size_t q = p + 1; q <= last; ++q) {
+    ahead += fetch_bytes_[q];
+    if (ahead > plan_.buffer_bytes) return q - 1;
+  }
+  return last;
 }
 
 void Emitter::issue_fetches(size_t q) {
@@ -155,6 +169,9 @@ void Emitter::close_stage(size_t p) {
     eviction_of_[id] =
         evict(arena_of_[static_cast<size_t>(id)], host_copy_.at(id), p);
   }
+  for (auto [buffer, reader] : departures_[p]) {
+    send_to_host(buffer, reader, p);
+  }
   for (NodeId id = stage.begin; id < stage.end; ++id) {
     const Node& node = graph_.node(id);
     if (!node.op->writes_slot || is_in_file(node.slot) ||
@@ -208,21 +225,21 @@ void Emitter::finish() {
   measure_units(program_);
 }
 
+// Of each gradient, the first call that reads it whole.
 void Emitter::find_gradients() {
   std::multimap<ValueId, SlotId> parameters;  // by gradient
   for (auto [slot, value] : gradients_) parameters.emplace(value, slot);
   for (size_t i = 0; i < program_.calls.size(); ++i) {
     const PlannedCall& call = program_.calls[i];
-    const Node& node = graph_.node(call.node);
-    // The first node that reads a gradient for its update.
-    bool clips = node.is(OpKind::kClipValue);
-    if (!clips && !node.op->updates) continue;
-    auto [first, last] = parameters.equal_range(node.inputs[clips ? 0 : 1]);
-    for (auto [value, slot] : std::ranges::subrange(first, last)) {
-      program_.gradients.push_back(
-          {slot, value,
-           device_allocation(analysis_.buffers.of(value), call.node),
-           static_cast<int32_t>(i)});
+    for (ValueId input : graph_.node(call.node).inputs) {
+      auto [first, last] = parameters.equal_range(input);
+      for (auto [value, slot] : std::ranges::subrange(first, last)) {
+        program_.gradients.push_back(
+            {slot, value,
+             device_allocation(analysis_.buffers.of(value), call.node),
+             static_cast<int32_t>(i)});
+      }
+      parameters.erase(first, last);
     }
   }
 }

@@ -43,13 +43,17 @@ class Emitter {
         fetches_(analysis_.stages.size()),
         reads_(analysis_.stages.size()),
         offloads_(analysis_.stages.size()),
+        departures_(analysis_.stages.size()),
         fetch_events_(analysis_.stages.size()) {
     program_.micro_batches = step.micro_batches;
+    program_.is_unrolled = step.is_unrolled;
   }
 
   Program run() {
     allocate_slots();
     allocate_buffers();
+    find_departures();
+    count_fetches();
     schedule_reads();
     for (size_t p = 0; p < analysis_.stages.size(); ++p) emit_stage(p);
     drain();
@@ -63,6 +67,7 @@ class Emitter {
   void allocate_slots();
   void allocate_buffers();
   void allocate_offloaded(BufferId id);
+  bool is_on_host_alone(const Buffer& buffer) const;
   int32_t staged_allocation(SlotId slot, size_t stage);
   int32_t allocate(Space space, int64_t bytes, std::string path,
                    SlotId slot = kNone);
@@ -99,12 +104,18 @@ class Emitter {
   void open_unit(const Stage& stage);
   void close_unit();
   void open_gate(size_t p);
+  size_t last_fetched(size_t p) const;
   void issue_fetches(size_t p);
   void emit_node(NodeId id);
   void emit_host_node(NodeId id);
   int32_t host_operand(BufferId buffer, NodeId node,
                        std::vector<int32_t>& waits);
-  void note_host_result(BufferId buffer, NodeId node, int32_t event);
+  int32_t host_result(BufferId buffer, NodeId node);
+  void note_host_result(BufferId buffer, NodeId node, int32_t place,
+                        int32_t event);
+  void send_to_host(BufferId buffer, NodeId user, size_t stage);
+  void find_departures();
+  void count_fetches();
   void refresh(SlotId slot, int32_t host, int32_t event, size_t stage);
   bool frees_host_memory(const Node& node) const;
   void find_changes();
@@ -153,10 +164,14 @@ class Emitter {
   std::map<std::pair<BufferId, size_t>, HostOperand> host_operand_;
 
   std::vector<std::vector<Fetch>> fetches_;  // by stage
+  std::vector<int64_t> fetch_bytes_;         // the same, before any is issued
   // Slots to read from the file when a stage opens, each for which stage.
   std::vector<std::vector<std::pair<SlotId, size_t>>> reads_;
   std::vector<std::vector<SlotId>> changes_;  // of slots in the file, by stage
-  std::vector<std::vector<BufferId>> offloads_;     // by stage
+  std::vector<std::vector<BufferId>> offloads_;  // by stage
+  // What only updates on the host still read, each with the first of these, by
+  // the stage that it leaves.
+  std::vector<std::vector<std::pair<BufferId, NodeId>>> departures_;
   std::vector<std::vector<int32_t>> fetch_events_;  // by stage
   std::map<BufferId, int32_t> eviction_of_;         // event
   struct Eviction {

@@ -45,8 +45,7 @@ void Emitter::schedule_reads() {
   for (const auto& [key, unused] : staged_) {
     auto [slot, stage] = key;
     size_t ahead = fetched_slot_.contains(key) ? 2 * depth : depth;
-    bool in_update =
-        program_.micro_batches > 1 && stage >= analysis_.update_stage;
+    bool in_update = !program_.is_one_part() && stage >= analysis_.update_stage;
     size_t first = in_update ? analysis_.update_stage : 0;
     first = std::max(first, stage - std::min(stage, ahead));
     for (size_t p = first; p < stage; ++p) {

@@ -16,7 +16,7 @@ void Emitter::emit_host_node(NodeId id) {
                        : host_operand(analysis_.buffers.of(input), id, waits));
   }
   for (ValueId output : node.outputs) {
-    call.outputs.push_back(host_allocation(analysis_.buffers.of(output), id));
+    call.outputs.push_back(host_result(analysis_.buffers.of(output), id));
   }
   std::vector<int32_t> used = call.inputs, written = call.outputs;
   used.insert(used.end(), written.begin(), written.end());
@@ -35,8 +35,11 @@ void Emitter::emit_host_node(NodeId id) {
   }
   for (size_t i = 0; i < written.size(); ++i) {
     BufferId b = analysis_.buffers.of(node.outputs[i]);
-    note_host_result(b, id, event);
-    refresh(analysis_.buffers.at(b).slot, written[i], event, stage);
+    note_host_result(b, id, written[i], event);
+    bool is_last = analysis_.buffers.at(b).writers.back() == id;
+    if (is_last) {
+      refresh(analysis_.buffers.at(b).slot, written[i], event, stage);
+    }
   }
 }
 
@@ -52,26 +55,59 @@ int32_t Emitter::host_operand(BufferId b, NodeId id,
   if (buffer.slot != kNone && host_slot_.contains(buffer.slot)) {
     return host_allocation(b, id);
   }
-  if (!host_operand_.contains(version(b, id))) {
-    const std::string& path = graph_.node(id).path;
-    int32_t copy = allocate(Space::kHostArena, buffer.bytes, path);
-    int32_t event = evict(device_allocation(b, id), copy, stage);
-    host_operand_[version(b, id)] = {copy, event};
-  }
+  if (!host_operand_.contains(version(b, id))) send_to_host(b, id, stage);
   waits.push_back(host_operand_.at(version(b, id)).event);
   return host_allocation(b, id);
 }
 
-// What a node on the host has made is where it found the slot.
-void Emitter::note_host_result(BufferId b, NodeId id, int32_t event) {
+void Emitter::send_to_host(BufferId b, NodeId user, size_t stage) {
+  int32_t copy = allocate(Space::kHostArena, analysis_.buffers.at(b).bytes,
+                          graph_.node(user).path);
+  int32_t event = evict(device_allocation(b, user), copy, stage);
+  host_operand_[version(b, user)] = {copy, event};
+}
+
+// Gradients leave with the last stage that needs them on the device, not with
+// the update that needs them on the host, which may be far.
+void Emitter::find_departures() {
+  for (size_t i = 0; i < analysis_.buffers.all.size(); ++i) {
+    const Buffer& buffer = analysis_.buffers.all[i];
+    if (buffer.slot != kNone || buffer.is_output || buffer.is_input) continue;
+    NodeId reader = kNone;
+    size_t last = 0, first = analysis_.stages.size();
+    for (NodeId user : buffer.users) {
+      size_t p = analysis_.stage_of(user);
+      if (!runs_on_host(graph_.node(user))) {
+        last = std::max(last, p);
+      } else if (reader == kNone) {
+        reader = user;
+        first = p;
+      }
+    }
+    bool repeats = !program_.is_one_part() && last < analysis_.update_stage;
+    bool leaves = reader != kNone && last < first && !repeats &&
+                  reader > buffer.writers.back();
+    if (!leaves || is_on_host_alone(buffer)) continue;
+    departures_[last].emplace_back(static_cast<BufferId>(i), reader);
+  }
+}
+
+// Where a node on the host writes: where it found the buffer, or a new place.
+int32_t Emitter::host_result(BufferId b, NodeId id) {
   SlotId slot = analysis_.buffers.at(b).slot;
-  if (slot == kNone) return;
+  bool is_placed = slot != kNone || host_operand_.contains(version(b, id));
+  if (is_placed) return host_allocation(b, id);
+  return allocate(Space::kHostArena, analysis_.buffers.at(b).bytes,
+                  graph_.node(id).path);
+}
+
+void Emitter::note_host_result(BufferId b, NodeId id, int32_t place,
+                               int32_t event) {
+  SlotId slot = analysis_.buffers.at(b).slot;
   if (is_in_file(slot)) {
     staged_.at({slot, analysis_.stage_of(id)}).changed = event;
-  } else if (!host_slot_.contains(slot)) {
-    auto before = version(b, id);
-    host_operand_[{b, before.second + 1}] = {
-        host_operand_.at(before).allocation, event};
+  } else if (slot == kNone || !host_slot_.contains(slot)) {
+    host_operand_[{b, version(b, id).second + 1}] = {place, event};
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 SlotStorage parameter_storage(const Decision& d, bool updated) {
   switch (d.parameters) {
     case Parameters::kResident:
-      return {true, d.update == Update::kHost && updated, false};
+      return {true, is_in_host_memory(d.update) && updated, false};
     case Parameters::kSpilled: return {false, true, false};
     case Parameters::kFile: return {false, false, true};
   }
@@ -28,7 +28,7 @@ void Emitter::allocate_slots() {
     if (slot.role == Role::kParameter) {
       where = parameter_storage(d, updated);
     } else if (slot.role == Role::kOptimizer) {
-      where = {d.update == Update::kDevice, d.update == Update::kHost,
+      where = {d.update == Update::kDevice, is_in_host_memory(d.update),
                d.update == Update::kHostFile};
     }
     program_.slots.push_back(where);
@@ -76,12 +76,20 @@ void Emitter::allocate_buffers() {
       }
       continue;
     }
+    if (is_on_host_alone(buffer)) continue;
     std::string path = buffer.writers.empty()
                            ? "(inputs)"
                            : graph_.node(buffer.writers[0]).path;
     arena_of_[i] = allocate(Space::kArena, buffer.bytes, path);
     allocate_offloaded(id);
   }
+}
+
+// What one update on the host leaves to another.
+bool Emitter::is_on_host_alone(const Buffer& buffer) const {
+  auto on_host = [&](NodeId id) { return runs_on_host(graph_.node(id)); };
+  return !buffer.writers.empty() && !buffer.is_output &&
+         std::ranges::all_of(buffer.users, on_host);
 }
 
 // The memory of a slot for a node: its storage, or where its stage fetches it.

@@ -18,7 +18,9 @@ class Resolver {
       : named_(named), segments_(segments) {}
 
   PartialPlan run() {
-    PartialPlan plan{named_.depth, {}};
+    PartialPlan plan{.depth = named_.depth,
+                     .order = named_.order,
+                     .buffer_bytes = named_.buffer_bytes.value_or(kNoLimit)};
     plan.segments.resize(segments_.size());
     best_.resize(segments_.size());
     for (size_t i = 0; i < named_.segments.size(); ++i) place(i, plan);
@@ -80,6 +82,8 @@ bool PartialPlan::is_complete() const {
 Plan PartialPlan::filled(const Decision& others) const {
   Plan plan = uniform(segments.size(), others);
   if (depth) plan.depth = *depth;
+  if (order) plan.order = *order;
+  plan.buffer_bytes = buffer_bytes;
   for (size_t i = 0; i < segments.size(); ++i) {
     if (segments[i]) plan.segments[i] = *segments[i];
   }

@@ -31,6 +31,8 @@ struct NamedPlan {
   std::vector<std::vector<std::string>> joined = {};  // layers, by patterns
   // What decides about the others; empty: the default one.
   std::string solver = {};
+  std::optional<Order> order = {};
+  std::optional<int64_t> buffer_bytes = {};
 
   // A decision about a layer inside a segment cuts it.
   passes::SegmentRules rules() const;
@@ -40,6 +42,8 @@ struct NamedPlan {
 struct PartialPlan {
   std::optional<int> depth = {};
   std::vector<std::optional<Decision>> segments = {};
+  std::optional<Order> order = {};
+  int64_t buffer_bytes = kNoLimit;
 
   bool is_complete() const;  // about segments
   Plan filled(const Decision& others = {}) const;

@@ -31,6 +31,7 @@ const char* word(Update u) {
     case Update::kDevice: return "device";
     case Update::kHost: return "host";
     case Update::kHostFile: return "host_file";
+    case Update::kHostAhead: return "host_ahead";
   }
   return "";
 }
@@ -44,7 +45,8 @@ bool set_word(Decision& d, const std::string& text) {
        {Parameters::kResident, Parameters::kSpilled, Parameters::kFile}) {
     if (text == word(p)) return d.parameters = p, true;
   }
-  for (auto u : {Update::kDevice, Update::kHost, Update::kHostFile}) {
+  for (auto u : {Update::kDevice, Update::kHost, Update::kHostFile,
+                 Update::kHostAhead}) {
     if (text == word(u)) return d.update = u, true;
   }
   return false;
@@ -55,7 +57,10 @@ bool set_word(Decision& d, const std::string& text) {
 Plan keep_all(size_t num_segments) { return uniform(num_segments, {}); }
 
 Plan uniform(size_t num_segments, Decision decision, int depth) {
-  return {depth, std::vector<Decision>(num_segments, decision)};
+  Plan plan;
+  plan.depth = depth;
+  plan.segments.assign(num_segments, decision);
+  return plan;
 }
 
 std::string short_text(const Decision& d) {
@@ -81,14 +86,25 @@ Decision parse_decision(const std::string& text) {
     std::string part = text.substr(begin, end - begin);
     std::erase(part, ' ');
     if (!set_word(decision, part)) {
-      fail_usage(
-          "[plan] unknown word '{}' in '{}'\nHINT: {}", part, text,
-          name_hint(part, {"keep", "recompute", "offload", "resident",
-                           "spilled", "file", "device", "host", "host_file"}));
+      fail_usage("[plan] unknown word '{}' in '{}'\nHINT: {}", part, text,
+                 name_hint(part, {"keep", "recompute", "offload", "resident",
+                                  "spilled", "file", "device", "host",
+                                  "host_file", "host_ahead"}));
     }
     begin = end + 1;
   }
   return decision;
+}
+
+std::string_view order_name(Order order) {
+  return order == Order::kLayers ? "layers" : "micro_batches";
+}
+
+Order parse_order(std::string_view text) {
+  for (Order order : kOrders) {
+    if (text == order_name(order)) return order;
+  }
+  fail_usage("[plan] unknown order '{}'\nHINT: micro_batches or layers", text);
 }
 
 }  // namespace braid::plan

@@ -60,6 +60,8 @@ size_t Program::num_micro_units() const {
   return static_cast<size_t>(std::ranges::count_if(units, is_micro));
 }
 
+std::string loss_output(int64_t micro) { return fmt::format("loss@{}", micro); }
+
 int64_t slot_bytes(const Slot& slot) {
   return align_up(slot.bytes(), kAlignment);
 }

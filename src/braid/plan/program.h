@@ -148,6 +148,11 @@ struct Program {
 
   Graph graph;  // with recomputed nodes
   int64_t micro_batches = 1;
+  // Whether the instructions are those of all micro-batches. Then the graph's
+  // inputs are, one group after the other, those of the last micro-batch, of
+  // the first, of the second and so on, and a loss that is not of the last is
+  // the output loss_output(micro).
+  bool is_unrolled = false;
   std::vector<Instruction> instructions;
   int32_t update_begin = 0;  // first instruction of the update part
   std::vector<Unit> units;   // all instructions, in order
@@ -173,8 +178,20 @@ struct Program {
   const Allocation& allocation(int32_t id) const {
     return allocations[static_cast<size_t>(id)];
   }
-  // Whether the update part is repeated with every micro-batch: there is one.
-  bool is_one_part() const { return micro_batches == 1; }
+  // How often the micro part runs, and the micro-batches that each run takes.
+  int64_t num_passes() const { return is_unrolled ? 1 : micro_batches; }
+  int64_t micro_per_pass() const { return is_unrolled ? micro_batches : 1; }
+  // Whether micro part and update part run as one.
+  bool is_one_part() const { return num_passes() == 1; }
+  // Inputs that are given for each micro-batch, and where in graph.inputs()
+  // those of one begin.
+  size_t num_inputs() const {
+    return inputs.size() / static_cast<size_t>(micro_per_pass());
+  }
+  size_t first_input(int64_t micro) const {
+    if (!is_unrolled) return 0;
+    return static_cast<size_t>((micro + 1) % micro_batches) * num_inputs();
+  }
   size_t num_micro_units() const;
 
   int64_t device_slot_bytes() const;
@@ -184,6 +201,9 @@ struct Program {
   int64_t peak_bytes() const { return arena_bytes + device_slot_bytes(); }
   int64_t host_bytes() const { return host_arena_bytes + host_slot_bytes(); }
 };
+
+// Of an unrolled program.
+std::string loss_output(int64_t micro);
 
 // Bytes that a slot takes in its space.
 int64_t slot_bytes(const Slot& slot);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "braid/plan/analysis.h"
+#include "braid/plan/update_ahead.h"
 
 namespace braid::plan {
 namespace {
@@ -12,14 +14,18 @@ constexpr Activations kActivations[] = {
     Activations::kKeep, Activations::kRecompute, Activations::kOffload};
 constexpr Parameters kParameters[] = {Parameters::kResident,
                                       Parameters::kSpilled};
-constexpr Update kUpdates[] = {Update::kDevice, Update::kHost};
+constexpr Update kUpdates[] = {Update::kDevice, Update::kHost,
+                               Update::kHostAhead};
 
-// Those to choose from, and what else is given by hand.
-std::vector<Decision> all_decisions(const RowsRequest& request) {
+// Those to choose from, and what else is given by hand. Updates that wait for
+// nothing need not be ahead.
+std::vector<Decision> all_decisions(const RowsRequest& request, bool waits) {
   std::vector<Decision> all;
   for (Activations a : kActivations) {
     for (Parameters p : kParameters) {
-      for (Update u : kUpdates) all.push_back({a, p, u});
+      for (Update u : kUpdates) {
+        if (waits || u != Update::kHostAhead) all.push_back({a, p, u});
+      }
     }
     if (!request.has_file) continue;
     all.push_back({a, Parameters::kFile, Update::kDevice});
@@ -39,11 +45,23 @@ struct SlotCost {
   int64_t in_bytes = 0, out_bytes = 0;  // fetched, evicted
 };
 
+using SlotOwners = std::map<std::string_view, int32_t>;
+
+SlotOwners slot_owners(const OpTable& ops, const Graph& graph) {
+  StepAnalysis analysis = analyse(ops, graph);
+  SlotOwners owners;
+  for (size_t i = 0; i < graph.slots().size(); ++i) {
+    owners[graph.slots()[i].name] = analysis.slot_owner[i];
+  }
+  return owners;
+}
+
 // A program in which all segments do the same. Slot i is the forward part of
 // segment i, slot 2n - 1 - i its backward part with the update.
 class Measured {
  public:
-  Measured(const Program& program, const StepAnalysis& analysis, size_t n,
+  // `owners`: segments of slots by name.
+  Measured(const Program& program, const SlotOwners& owners, size_t n,
            const RowsRequest& request)
       : program_(program),
         request_(request),
@@ -57,7 +75,7 @@ class Measured {
     for (size_t u = 0; u < program.units.size(); ++u) add_unit(u);
     for (const Allocation& a : program.allocations) add_allocation(a);
     for (size_t i = 0; i < program.slots.size(); ++i) {
-      add_slot(i, analysis.slot_owner[i]);
+      add_slot(i, owners.at(program.graph.slots()[i].name));
     }
   }
 
@@ -121,7 +139,7 @@ class Measured {
     const Unit& unit = program_.units[number];
     SlotCost& slot = slots_[slot_of_unit_[number]];
     double times =
-        is_update(unit) ? 1 : static_cast<double>(program_.micro_batches);
+        is_update(unit) ? 1 : static_cast<double>(program_.num_passes());
     for (int32_t i = unit.begin; i < unit.end; ++i) {
       add_instruction(program_.instructions[static_cast<size_t>(i)], slot,
                       times);
@@ -162,14 +180,17 @@ class Measured {
     size_t segment = begin < n_ ? begin : backward(begin);
     // What only passes through host memory shares its place with others.
     bool stays = begin < n_ && end >= n_;
-    if (a.space == Space::kHostArena && stays) host_[segment] += a.bytes;
+    bool is_late = begin >= n_ && a.begin < program_.update_begin &&
+                   a.end >= program_.update_begin;
+    if (a.space == Space::kHostArena && (stays || is_late)) {
+      host_[segment] += a.bytes;
+    }
     if (a.space != Space::kArena) return;
     if (a.begin == 0 && a.end == last) {
       base_ += a.bytes;
     } else if (stays) {
       kept_[segment] += a.bytes;
-    } else if (begin >= n_ && a.end >= program_.update_begin &&
-               a.begin < program_.update_begin) {
+    } else if (is_late) {
       late_[segment] += a.bytes;
     }
   }
@@ -219,6 +240,7 @@ bool is_wanted(const PartialPlan& given, const Decision& decision) {
 Plan ProgramRows::plan_of(const std::vector<int32_t>& modes, int depth) const {
   Plan plan = keep_all(decisions.size());
   plan.depth = depth;
+  plan.order = order;
   for (size_t i = 0; i < decisions.size(); ++i) {
     plan.segments[i] = decisions[i][static_cast<size_t>(modes[i])];
   }
@@ -231,16 +253,23 @@ ProgramRows program_rows(const OpTable& ops, const passes::StepGraph& step,
   const PartialPlan& given = request.given;
   size_t n = segments.size();
   ProgramRows rows;
+  rows.order = request.order;
   rows.decisions.resize(n);
   for (const std::string& name : segments) {
     rows.instance.segments.push_back({.name = name, .modes = {}});
   }
-  StepAnalysis analysis = analyse(ops, step.graph);
-  for (const Decision& decision : all_decisions(request)) {
+  SlotOwners owners = slot_owners(ops, step.graph);
+  // With micro-batches one after the other, gradients are whole when the norm
+  // is.
+  bool repeats =
+      step.repeats_micro_part() && request.order == Order::kMicroBatches;
+  bool waits = !repeats && has_waiting_updates(step);
+  for (const Decision& decision : all_decisions(request, waits)) {
     if (!is_wanted(given, decision)) continue;
-    Program program =
-        compile(ops, step, uniform(n, decision, 0), request.workspace);
-    Measured measured(program, analysis, n, request);
+    Plan plan = uniform(n, decision, 0);
+    plan.order = request.order;
+    Program program = compile(ops, step, plan, request.workspace);
+    Measured measured(program, owners, n, request);
     for (size_t i = 0; i < n; ++i) {
       if (given.segments[i] && *given.segments[i] != decision) continue;
       rows.instance.segments[i].modes.push_back(measured.mode(i, decision));

@@ -18,6 +18,7 @@
 namespace braid::plan {
 
 struct ProgramRows {
+  Order order = Order::kMicroBatches;
   Instance instance;                             // without limits and depths
   std::vector<std::vector<Decision>> decisions;  // by segment, by mode
 
@@ -32,6 +33,7 @@ struct RowsRequest {
   const WorkspaceRule& workspace;
   bool shares_cores = false;  // see simulate()
   bool has_file = false;      // slots may lie in one
+  Order order = Order::kMicroBatches;
 };
 
 // Rows of the decisions that the plan leaves open; where it decides, of that

@@ -45,7 +45,8 @@ class ProgramPrinter {
 
   std::string run() {
     line("{}", kTitle);
-    line("micro_batches {}", program_.micro_batches);
+    line("micro_batches {}{}", program_.micro_batches,
+         program_.is_unrolled ? " unrolled" : "");
     line("memory arena={} host_arena={} events={}", program_.arena_bytes,
          program_.host_arena_bytes, program_.num_events);
     put_slots();
@@ -156,6 +157,7 @@ class ProgramReader {
     std::string word(in.word());
     if (word == "micro_batches") {
       program_.micro_batches = between(in, 1, 1 << 20);
+      program_.is_unrolled = in.take_word("unrolled");
     } else if (word == "memory") {
       read_memory(in);
     } else if (word == "slot") {
@@ -184,6 +186,11 @@ class ProgramReader {
     if (program_.inputs.size() != program_.graph.inputs().size() ||
         program_.outputs.size() != program_.graph.outputs().size()) {
       in.fail("inputs and outputs are not those of the graph");
+    }
+    auto groups = static_cast<size_t>(program_.micro_per_pass());
+    if (program_.inputs.size() % groups != 0) {
+      in.fail("{} inputs are not those of {} micro-batches",
+              program_.inputs.size(), groups);
     }
     for (const Allocation& a : program_.allocations) {
       if (a.begin < 0 || a.begin > a.end ||

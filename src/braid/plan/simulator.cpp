@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 
+#include "braid/plan/update_ahead.h"
+
 namespace braid::plan {
 namespace {
 
@@ -18,10 +20,10 @@ class Replay {
 
   Prediction run() {
     auto size = static_cast<int32_t>(program_.instructions.size());
-    if (program_.micro_batches == 1) {
+    if (program_.is_one_part()) {
       play(0, size);
     } else {
-      for (int64_t m = 0; m < program_.micro_batches; ++m) {
+      for (int64_t m = 0; m < program_.num_passes(); ++m) {
         play(0, program_.update_begin);
       }
       play(program_.update_begin, size);
@@ -133,7 +135,8 @@ Durations durations_at(const OpTable& ops, const Rates& rates) {
                  (on_disk ? rates.disk_bytes_per_s : rates.link_bytes_per_s);
     }
     const PlannedCall& call = program.calls[static_cast<size_t>(i.call)];
-    Cost cost = ops.cost(program.graph, program.graph.node(call.node));
+    const Node& node = program.graph.node(call.node);
+    Cost cost = is_rare(node) ? Cost() : ops.cost(program.graph, node);
     double start_s =
         i.stream == Stream::kHostUpdate ? rates.copy_s : rates.call_s;
     return start_s + std::max(cost.flops / rates.flops_per_s,

@@ -199,10 +199,10 @@ void Executor::step(const Feed& feed) {
   auto end = static_cast<int32_t>(program_.instructions.size());
   bool single = program_.is_one_part();
   try {
-    for (int64_t micro = 0; micro < program_.micro_batches; ++micro) {
-      write_inputs(feed, micro);
+    for (int64_t pass = 0; pass < program_.num_passes(); ++pass) {
+      write_inputs(feed, pass);
       play_or_replay(0, single ? end : program_.update_begin, recorded_micro_);
-      put_losses(micro);
+      put_losses(pass);
     }
     if (!single) play_or_replay(program_.update_begin, end, recorded_update_);
   } catch (...) {
@@ -222,13 +222,13 @@ void Executor::begin_step(Feed feed) {
                      ? all
                      : static_cast<int64_t>(program_.num_micro_units());
   at_ = 0;
-  num_units_ = program_.micro_batches * micro_units_ + (all - micro_units_);
+  num_units_ = program_.num_passes() * micro_units_ + (all - micro_units_);
 }
 
 // Units of the micro part come again for every micro-batch.
 void Executor::run_unit() {
   if (!is_stepping()) fail_usage("[executor] no step is under way");
-  int64_t all_micro = program_.micro_batches * micro_units_;
+  int64_t all_micro = program_.num_passes() * micro_units_;
   bool in_micro = at_ < all_micro;
   int64_t number =
       in_micro ? at_ % micro_units_ : micro_units_ + at_ - all_micro;
@@ -341,11 +341,18 @@ void Executor::play_pass(int32_t begin, int32_t end) {
   play(begin, end);
 }
 
-void Executor::write_inputs(const Feed& feed, int64_t micro) {
+void Executor::write_inputs(const Feed& feed, int64_t pass) {
+  int64_t count = program_.micro_per_pass();
+  for (int64_t i = 0; i < count; ++i) write_micro(feed, pass * count + i);
+}
+
+// Those of one micro-batch. Inputs go by the names of the first group.
+void Executor::write_micro(const Feed& feed, int64_t micro) {
   const std::vector<ValueId>& inputs = program_.graph.inputs();
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  size_t first = program_.first_input(micro);
+  for (size_t i = 0; i < program_.num_inputs(); ++i) {
     const Value& value = program_.graph.value(inputs[i]);
-    std::byte* to = address(program_.inputs[i]);
+    std::byte* to = address(program_.inputs[first + i]);
     if (value.name == passes::kMicroInput) {
       backend_.write(to, reinterpret_cast<const std::byte*>(&micro),
                      sizeof micro);
@@ -358,30 +365,40 @@ void Executor::write_inputs(const Feed& feed, int64_t micro) {
 }
 
 std::vector<std::byte> Executor::output(const std::string& name) const {
+  return read_rows(output_at(name));
+}
+
+Tensor Executor::output_at(const std::string& name) const {
   const auto& outputs = program_.graph.outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].name != name) continue;
-    return read_rows(operand(outputs[i].value, program_.outputs[i]));
+    return operand(outputs[i].value, program_.outputs[i]);
   }
   fail_usage("[executor] there is no output '{}'", name);
 }
 
 void Executor::make_loss_ring() {
-  const auto& outputs = program_.graph.outputs();
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].name != "loss") continue;
-    loss_ = operand(outputs[i].value, program_.outputs[i]);
-    loss_ring_ = backend_.make_ring((kMostLag + 1) * program_.micro_batches,
-                                    span_bytes(*loss_));
+  if (program_.graph.find_output("loss") == kNone) return;
+  int64_t count = program_.micro_per_pass();
+  for (int64_t i = 0; i < count; ++i) {
+    bool is_last = i + 1 == count;
+    losses_.push_back(output_at(is_last ? "loss" : plan::loss_output(i)));
   }
+  loss_ring_ = backend_.make_ring((kMostLag + 1) * program_.micro_batches,
+                                  span_bytes(losses_[0]));
 }
 
 int64_t Executor::loss_entry(int64_t step, int64_t micro) const {
   return step % (kMostLag + 1) * program_.micro_batches + micro;
 }
 
-void Executor::put_losses(int64_t micro) {
-  if (loss_ring_) loss_ring_->put(loss_entry(num_steps_, micro), loss_->data);
+void Executor::put_losses(int64_t pass) {
+  if (!loss_ring_) return;
+  int64_t first = pass * program_.micro_per_pass();
+  for (size_t i = 0; i < losses_.size(); ++i) {
+    int64_t micro = first + static_cast<int64_t>(i);
+    loss_ring_->put(loss_entry(num_steps_, micro), losses_[i].data);
+  }
 }
 
 std::vector<double> Executor::losses(int64_t step) const {
@@ -390,13 +407,14 @@ std::vector<double> Executor::losses(int64_t step) const {
     fail_usage("[executor] the losses of step {} of {} are not known", step,
                num_steps_);
   }
-  std::vector<double> sums(static_cast<size_t>(loss_->numel()));
+  const Tensor& loss = losses_[0];  // the others are like it
+  std::vector<double> sums(static_cast<size_t>(loss.numel()));
   for (int64_t micro = 0; micro < program_.micro_batches; ++micro) {
     std::vector<std::byte> rows =
-        rows_of(*loss_, loss_ring_->get(loss_entry(step, micro)));
+        rows_of(loss, loss_ring_->get(loss_entry(step, micro)));
     for (size_t i = 0; i < sums.size(); ++i) {
-      auto at = static_cast<int64_t>(i) * item_bytes(loss_->dtype);
-      sums[i] += number_at(rows.data() + at, loss_->dtype) /
+      auto at = static_cast<int64_t>(i) * item_bytes(loss.dtype);
+      sums[i] += number_at(rows.data() + at, loss.dtype) /
                  static_cast<double>(program_.micro_batches);
     }
   }

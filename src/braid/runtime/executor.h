@@ -98,15 +98,17 @@ class Executor {
   void bind_slots();
   std::byte* address(int32_t allocation) const;
   Tensor operand(ValueId value, int32_t allocation) const;
+  Tensor output_at(const std::string& name) const;
   void prepare_calls(const OpTable& ops);
   void play_pass(int32_t begin, int32_t end);
   void play(int32_t begin, int32_t end);
   void play_instruction(const plan::Instruction& instruction);
   void play_or_replay(int32_t begin, int32_t end, Thunk& recorded);
-  void write_inputs(const Feed& feed, int64_t micro);
+  void write_inputs(const Feed& feed, int64_t pass);
+  void write_micro(const Feed& feed, int64_t micro);
   void make_loss_ring();
   int64_t loss_entry(int64_t step, int64_t micro) const;
-  void put_losses(int64_t micro);
+  void put_losses(int64_t pass);
   void run_call(int32_t call);
   void run_on_host(int32_t call, const Issue& issue);
   void use_file(const plan::Instruction& instruction, const Issue& issue);
@@ -125,7 +127,7 @@ class Executor {
   Feed feed_;  // of the step under way
   // Its units: done, and in all; those of one micro-batch.
   int64_t at_ = 0, num_units_ = 0, micro_units_ = 0;
-  std::optional<Tensor> loss_;
+  std::vector<Tensor> losses_;             // of each micro-batch of a pass
   std::unique_ptr<ResultRing> loss_ring_;  // null without losses
   int64_t num_steps_ = 0;
   GradientTap tap_;

@@ -118,8 +118,7 @@ void print_front(const compile::PlanReport& report) {
     time.cells.push_back(milliseconds(point.trial.seconds));
     more.cells.push_back(fmt::format(
         "{:.1f} %", 100 * (point.trial.seconds / report.kept.seconds - 1)));
-    plan.cells.push_back(fmt::format(
-        "{}, prefetch {}", train::segments_text(point.plan), point.plan.depth));
+    plan.cells.push_back(train::plan_text(point.plan));
   }
   if (limit.cells.empty()) return;
   print("\n");
@@ -132,8 +131,7 @@ void print_front(const compile::PlanReport& report) {
 void print_report(const train::Job& job, const compile::PlanReport& report) {
   print_segments(report);
   const compile::PlanTrial& trial = report.choice.trial;
-  print("\nplan    {} · prefetch {}\n",
-        train::segments_text(report.choice.plan), report.choice.plan.depth);
+  print("\nplan    {}\n", train::plan_text(report.choice.plan));
   print("memory  {}{}; keeping all takes {}, the least found is {}\n",
         bytes_text(trial.bytes), limit_text(job.config()),
         bytes_text(report.kept.bytes), bytes_text(report.least_bytes));
@@ -176,6 +174,7 @@ Json report_json(const std::string& name, const train::Job& job,
             {"feasible", report.choice.fits},
             {"limit_bytes", limit ? Json(*limit) : Json()},
             {"depth", report.choice.plan.depth},
+            {"order", order_name(report.choice.plan.order)},
             {"predicted", trial_json(report.choice.trial)},
             {"keeping_all", trial_json(report.kept)},
             {"least_bytes", report.least_bytes},

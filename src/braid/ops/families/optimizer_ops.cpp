@@ -52,7 +52,8 @@ Op update_op(const UpdateKind& kind) {
         .min_inputs = 2,
         .max_inputs = kind.keep_input() + 1,
         .shape = [&kind](const NodeView& v) { return update_types(v, kind); },
-        .updates = true};
+        .updates = true,
+        .update_kind = &kind};
   op.in_place.push_back({0, 0});
   for (size_t output = 1; output <= kind.states.size(); ++output) {
     for (size_t input = output + 1; input < 2 + kind.states.size(); ++input) {
@@ -84,6 +85,12 @@ void add_optimizer_ops(OpTable& table) {
              .max_inputs = 2,
              .shape = shape_like_first,
              .in_place = {{0, 0}}});
+  table.add({.name = "add_scaled",
+             .summary = "sum + x * scale from (x, sum); x * scale without sum",
+             .min_inputs = 1,
+             .max_inputs = 2,
+             .shape = shape_like_first,
+             .in_place = {{0, 1}}});
   table.add({.name = "ema_update",
              .summary = "average * decay + x * (1 - decay); x at first",
              .min_inputs = 4,
@@ -110,6 +117,27 @@ void add_optimizer_ops(OpTable& table) {
              .max_inputs = 2,
              .shape = shape_like_first,
              .in_place = {{0, 0}}});
+  table.add({.name = "set_aside",
+             .summary = "x, for an update that may have to be made again",
+             .shape = shape_like_first,
+             .follows_update = true});
+  // Inputs scale and keep, either of which may be missing.
+  table.add({.name = "redoes",
+             .summary = "1 where an update that was made with scale 1 and for "
+                        "all members was not the right one, else 0",
+             .min_inputs = 0,
+             .max_inputs = 2,
+             .shape = [](const NodeView& v) -> std::vector<ValueType> {
+               if (!v.has(0) && !v.has(1)) v.fail("scale and keep are missing");
+               return {v.type(v.has(0) ? 0 : 1)};
+             }});
+  table.add({.name = "take_back",
+             .summary = "(x, before, redoes): before where redoes, else x",
+             .min_inputs = 3,
+             .max_inputs = 3,
+             .shape = shape_like_first,
+             .in_place = {{0, 0}},
+             .follows_update = true});
   table.add({.name = "scale_gradient",
              .summary = "x, whose gradient is dy * scale",
              .min_inputs = 2,

@@ -15,6 +15,11 @@ struct StepGraph {
   int64_t micro_batches = 1;
   // The gradient that each parameter's update reads.
   std::map<SlotId, ValueId> gradients = {};
+  // Whether the micro part holds the nodes of all micro-batches, see
+  // plan/unroll.h.
+  bool is_unrolled = false;
+
+  bool repeats_micro_part() const { return micro_batches > 1 && !is_unrolled; }
 };
 
 }  // namespace braid::passes

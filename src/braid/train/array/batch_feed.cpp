@@ -114,7 +114,7 @@ const std::byte* BatchFeed::at(int64_t micro, ValueId input) {
     auto member = std::ranges::find_if(members_, has_batch) - members_.begin();
     return part(source, static_cast<size_t>(member)) + begin;
   }
-  if (lies_joined(source)) return part(source, 0);
+  if (lies_joined(source)) return part(source, 0) + begin;
   source.joined.resize(source.micro_bytes * members_.size());
   for (size_t k = 0; k < members_.size(); ++k) {
     const std::byte* from = part(source, k);

@@ -164,18 +164,28 @@ void describe_decisions(Section& s, PlanConfig& c) {
           "Segments that fetches are ahead; absent: chosen, without a limit 1")
       .min(0)
       .max(plan::kMostDepth);
+  s.bytes("buffer", c.buffer,
+          "Most bytes that fetches take on the device before their segment "
+          "has its turn; absent: as many as the depth asks for")
+      .min(0);
   s.texts("join", c.join,
           "Layers that are one segment, with the name of the first: "
           "\"blocks.0, blocks.1\"");
   s.choice("solver", c.solver, solver_choices(),
            "What decides about segments that are not named, to fit the limit; "
            "off: they are kept");
-  s.options("segments", c.segments, "SEGMENT",
-            "keep, recompute or offload, also spilled or file, host or "
-            "host_file: recompute,spilled,host. A name or a pattern: "
-            "`layers.*.mlp` makes a part of a layer a segment; `default` "
-            "stands for all "
-            "others");
+  s.choice("order", c.order, {"", "micro_batches", "layers"},
+           "What goes first with `accumulate`: each micro-batch through all "
+           "layers, or all through a layer before the next layer, which loads "
+           "its weights once for all; absent: chosen, without a limit "
+           "micro_batches");
+  s.options(
+      "segments", c.segments, "SEGMENT",
+      "keep, recompute or offload, also spilled or file, host, "
+      "host_file or host_ahead: recompute,spilled,host. A name or a pattern: "
+      "`layers.*.mlp` makes a part of a layer a segment; `default` "
+      "stands for all "
+      "others");
 }
 
 void describe(Section& s, PlanConfig& c) {

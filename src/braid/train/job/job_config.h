@@ -159,6 +159,8 @@ struct PlanConfig {
   std::vector<std::string> join = {};  // "blocks.0, blocks.1": one segment
   // What decides where nothing else is said: a solver, or "off".
   std::string solver = {};
+  std::string order = {};              // of micro-batches, see plan::Order
+  std::optional<int64_t> buffer = {};  // bytes that are fetched ahead
   config::Options segments = {};  // name or pattern -> "recompute,spilled,host"
 
   bool operator==(const PlanConfig&) const = default;

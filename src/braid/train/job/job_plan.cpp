@@ -45,6 +45,8 @@ std::vector<std::string> layers_of(std::string_view text) {
 void add_decisions(const PlanConfig& config, plan::NamedPlan& plan) {
   if (config.depth) plan.depth = static_cast<int>(*config.depth);
   if (!config.solver.empty()) plan.solver = config.solver;
+  if (config.buffer) plan.buffer_bytes = *config.buffer;
+  if (!config.order.empty()) plan.order = plan::parse_order(config.order);
   for (const std::string& text : config.join) {
     plan.joined.push_back(layers_of(text));
   }

@@ -121,6 +121,10 @@ std::string plan_text(const PlanConfig& config) {
   std::string text =
       fmt::format("plan depth={} join={} solver={}\n", plan.depth.value_or(-1),
                   plan.joined, plan.solver);
+  if (plan.buffer_bytes)
+    text += fmt::format("plan buffer={}\n", *plan.buffer_bytes);
+  if (plan.order)
+    text += fmt::format("plan order={}\n", order_name(*plan.order));
   for (const plan::NamedDecision& d : plan.segments) {
     text += fmt::format("plan {}={}\n", d.segment, decision_text(d.decision));
   }

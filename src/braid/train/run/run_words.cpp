@@ -113,7 +113,7 @@ std::string array_words(const Array& array, size_t num_jobs) {
   return text;
 }
 
-std::string segments_text(const plan::Plan& plan) {
+std::string plan_text(const plan::Plan& plan) {
   std::map<std::string, int> counts;
   for (const plan::Decision& decision : plan.segments) {
     ++counts[short_text(decision)];
@@ -122,12 +122,14 @@ std::string segments_text(const plan::Plan& plan) {
   for (const auto& [decision, count] : counts) {
     append(list, fmt::format("{} {}", count, decision));
   }
-  return fmt::format("{} segments: {}", plan.segments.size(), list);
+  std::string text = fmt::format("{} segments: {} · prefetch {}",
+                                 plan.segments.size(), list, plan.depth);
+  if (plan.order == plan::Order::kLayers) text += " · layer by layer";
+  return text;
 }
 
 std::string plan_words(const compile::ProgramSet& set) {
-  std::string text = fmt::format("plan   {} · prefetch {}",
-                                 segments_text(set.plan), set.plan.depth);
+  std::string text = "plan   " + plan_text(set.plan);
   if (!saves_memory(set)) return text;
   double more = set.choice->trial.seconds / set.choice->unlimited_s - 1;
   return text + fmt::format(" · about {:.{}f} % more time than without a limit",

@@ -31,10 +31,10 @@ std::string model_words(const Job& job, runtime::Executables& programs);
 // "array  8 of 24 jobs at once, all on the same batches"
 std::string array_words(const Array& array, size_t num_jobs);
 
-// "12 segments: 9 keep, 3 recompute", and with it
-// "plan   12 segments: 9 keep, 3 recompute · prefetch 1", for a plan that was
-// chosen also " · about 6 % more time than without a limit".
-std::string segments_text(const plan::Plan& plan);
+// "12 segments: 9 keep, 3 recompute · prefetch 1", and with it
+// "plan   12 segments: ...", for a plan that was chosen also " · about 6 % more
+// time than without a limit".
+std::string plan_text(const plan::Plan& plan);
 std::string plan_words(const compile::ProgramSet& set);
 // Whether a limit made a plan leave out something.
 bool saves_memory(const compile::ProgramSet& set);

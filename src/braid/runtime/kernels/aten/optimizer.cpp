@@ -62,6 +62,18 @@ void keeps(Bound& b) {
   b.out[0].copy_(b.in[0].ne(0).logical_or_(b.in[1].eq(0)));
 }
 
+void redoes(Bound& b) {
+  at::Tensor differs = at::zeros_like(b.out[0], at::kBool);
+  if (b.has(0)) differs = differs.logical_or(b.in[0].ne(1));
+  if (b.has(1)) differs = differs.logical_or(b.in[1].eq(0));
+  b.out[0].copy_(differs);
+}
+
+void take_back(Bound& b) {
+  at::Tensor takes = lift(b.in[2], b.in[0], b.members()).ne(0);
+  b.out[0].copy_(at::where(takes, b.in[1], b.in[0]));
+}
+
 void unscale(Bound& b) {
   b.out[0].copy_(b.in[0] / lift(b.in[1], b.in[0], b.members()));
 }
@@ -99,6 +111,9 @@ void add_aten_optimizer(KernelTable& table, at::Device device) {
   add("clip_scale", clip_scale);
   add("is_finite", [](Bound& b) { b.out[0].copy_(b.in[0].isfinite()); });
   add("keeps", keeps);
+  add("set_aside", [](Bound& b) { b.out[0].copy_(b.in[0]); });
+  add("redoes", redoes);
+  add("take_back", take_back);
   add("unscale", unscale);
   add("loss_scale_update", loss_scale_update);
   add("advance", advance);

@@ -21,6 +21,13 @@ void accumulate(Bound& b) {
   slot.copy_(before.add_(b.in[0], b.attrs().number("scale")));
 }
 
+// The bits of `accumulate`, whose slot is the sum.
+void add_scaled(Bound& b) {
+  double scale = b.attrs().number("scale");
+  at::Tensor sum = b.has(1) ? b.in[1] : at::zeros({}, b.out[0].options());
+  at::add_out(b.out[0], sum, b.in[0], scale);
+}
+
 }  // namespace
 
 void add_aten_shape(KernelTable& table, at::Device device) {
@@ -31,6 +38,7 @@ void add_aten_shape(KernelTable& table, at::Device device) {
   add("to", [](Bound& b) { b.out[0].copy_(b.in[0]); });
   add("assign", [](Bound& b) { b.out[0].copy_(b.in[0]); });
   add("accumulate", accumulate);
+  add("add_scaled", add_scaled);
   add("full", [](Bound& b) { b.out[0].fill_(b.attrs().number("value")); });
   add("slice_backward", slice_backward);
   add("cat",

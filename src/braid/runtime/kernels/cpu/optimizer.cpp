@@ -146,6 +146,36 @@ Thunk prepare_squares(const Call& c, const LoopsOf<T>& loops) {
   };
 }
 
+void copy_part(std::byte* to, const std::byte* from, int64_t bytes) {
+  constexpr int64_t kGrainBytes = kGrain * 16;
+  parallel_for(bytes, kGrainBytes, [&](int64_t begin, int64_t end) {
+    std::copy(from + begin, from + end, to + begin);
+  });
+}
+
+std::byte* bytes_at(const Tensor& tensor) {
+  return static_cast<std::byte*>(tensor.data);
+}
+
+Thunk prepare_set_aside(const Call& c) {
+  return [to = bytes_at(c.out(0)), from = bytes_at(c.in(0)),
+          bytes = c.in(0).bytes()] { copy_part(to, from, bytes); };
+}
+
+// Members that need nothing cost nothing, in place.
+Thunk prepare_take_back(const Call& c) {
+  int64_t sets = std::max<int64_t>(c.members(), 1);
+  return [to = bytes_at(c.out(0)), now = bytes_at(c.in(0)),
+          before = bytes_at(c.in(1)), redoes = c.in(2).as<double>(), sets,
+          bytes = c.in(0).bytes() / sets] {
+    for (int64_t member = 0; member < sets; ++member) {
+      const std::byte* from = redoes[member] != 0 ? before : now;
+      int64_t at = member * bytes;
+      if (from != to) copy_part(to + at, from + at, bytes);
+    }
+  };
+}
+
 }  // namespace
 
 void add_cpu_optimizer(KernelTable& table, const Loops& loops) {
@@ -158,6 +188,8 @@ void add_cpu_optimizer(KernelTable& table, const Loops& loops) {
                  : prepare(c, kind, loops.f32, *shared);
     });
   }
+  table.add("set_aside", prepare_set_aside);
+  table.add("take_back", prepare_take_back);
   add_own(
       table, loops, "sum_squares",
       [](const Call& c) {
