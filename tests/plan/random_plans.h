@@ -75,8 +75,8 @@ inline std::string plan_text(const Plan& plan) {
 }
 
 // Scratch of some nodes: up to about 500 bytes, by op and layer.
-inline int64_t made_up_workspace(const Graph&, const Node& node) {
-  uint64_t hash = stable_hash(node.op->name + node.path);
+inline int64_t made_up_workspace(const Graph&, const Node& node, bool on_host) {
+  uint64_t hash = stable_hash(node.op->name + node.path) + (on_host ? 1 : 0);
   return hash % 3 == 0 ? static_cast<int64_t>(hash / 3 % 500) : 0;
 }
 

@@ -247,7 +247,8 @@ TEST(Simulator, WithoutGatesLiveBytesWouldPassThePlan) {
   program.instructions.insert(program.instructions.end(), late.begin(),
                               late.end());
   int passed = 0;
-  Durations durations = durations_at(table(), {.link_bytes_per_s = 1e7});
+  Durations durations = durations_at(
+      table(), {.to_device_bytes_per_s = 1e7, .to_host_bytes_per_s = 1e7});
   for (int replay = 0; replay < 100; ++replay) {
     Prediction p = simulate(program, scaled(durations, random, 0.01, 30));
     passed += p.live_peak_bytes > p.peak_bytes;
@@ -273,7 +274,8 @@ TEST_P(SimulateModels, LiveBytesNeverPassThePlanWhateverTheClockDoes) {
     Program program = compile(table(), step, plan, made_up_workspace);
     // From links that hide behind every call to links that delay all of them.
     double link = random_factor(random, 1e6, 1e10);
-    Durations durations = durations_at(table(), {.link_bytes_per_s = link});
+    Durations durations = durations_at(
+        table(), {.to_device_bytes_per_s = link, .to_host_bytes_per_s = link});
     for (int replay = 0; replay < kReplaysPerPlan; ++replay) {
       Prediction p = simulate(program, scaled(durations, random, 0.01, 30));
       ASSERT_LE(p.live_peak_bytes, p.peak_bytes) << plan_text(plan);
@@ -300,10 +302,12 @@ TEST_P(SimulateModels, TransfersCostTimeOnASlowLink) {
       segments, {Activations::kOffload, Parameters::kSpilled, Update::kDevice});
   Program program = compile(table(), step, spilled);
   double fast =
-      simulate(program, durations_at(table(), {.link_bytes_per_s = 1e12}))
+      simulate(program, durations_at(table(), {.to_device_bytes_per_s = 1e12,
+                                               .to_host_bytes_per_s = 1e12}))
           .time_s;
   double slow =
-      simulate(program, durations_at(table(), {.link_bytes_per_s = 1e6}))
+      simulate(program, durations_at(table(), {.to_device_bytes_per_s = 1e6,
+                                               .to_host_bytes_per_s = 1e6}))
           .time_s;
   EXPECT_GT(slow, fast);
 }
@@ -315,7 +319,9 @@ TEST_P(SimulateModels, AFileCostsTimeOnASlowDisk) {
       uniform(segments,
               {Activations::kKeep, Parameters::kFile, Update::kHostFile}));
   auto time_s = [&](double rate) {
-    return simulate(program, durations_at(table(), {.disk_bytes_per_s = rate}))
+    return simulate(program,
+                    durations_at(table(), {.disk_read_bytes_per_s = rate,
+                                           .disk_write_bytes_per_s = rate}))
         .time_s;
   };
   EXPECT_GT(time_s(1e7), time_s(1e12));

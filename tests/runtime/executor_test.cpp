@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "braid/passes/rewrite/layout.h"
+#include "braid/plan/call_signature.h"
 #include "braid/runtime/cpu_backend.h"
-#include "braid/runtime/signature.h"
 #include "kernels.h"
 #include "passes/text_graphs.h"
 
@@ -233,9 +233,9 @@ TEST(ExecutorTest, WorkspaceIsMeasuredPerSignature) {
       batch_norm(%0) {training=true, momentum=0.1, eps=1e-05}
   )");
   auto rule = measured_workspace(table(), backend, 1);
-  EXPECT_EQ(rule(graph, graph.node(0)), 0);
-  int64_t bytes = rule(graph, graph.node(1));
-  EXPECT_EQ(rule(graph, graph.node(1)), bytes);
+  EXPECT_EQ(rule(graph, graph.node(0), false), 0);
+  int64_t bytes = rule(graph, graph.node(1), false);
+  EXPECT_EQ(rule(graph, graph.node(1), false), bytes);
   EXPECT_EQ(backend.account().peak_bytes(), 0);  // on memory of its own
 }
 
@@ -251,7 +251,7 @@ TEST(SignatureTest, TellsCallsApart) {
     %7: f32[4, 4] = mul_scalar(%2) {value=2.0}
   )");
   auto text = [&](NodeId id, int threads = 1) {
-    return call_signature(graph, graph.node(id), threads);
+    return plan::call_signature(graph, graph.node(id), threads);
   };
   EXPECT_EQ(text(0), text(5));
   EXPECT_NE(text(0), text(1));
@@ -274,7 +274,8 @@ TEST(Executor, AccumulatesAnExpandedValue) {
   CpuBackend backend(kernels(), {});
   for (const Node& node : m.program.graph.nodes()) {
     if (node.op->name == "accumulate") {
-      EXPECT_NO_THROW(backend.measure_workspace(m.program.graph, node, 1));
+      EXPECT_NO_THROW(
+          backend.measure_workspace(m.program.graph, node, 1, false));
     }
   }
 }

@@ -105,8 +105,10 @@ TEST_F(ArrayPlansTest, AProfileOfTheseJobsCounts) {
   ArrayPlans plans = plan_arrays(machine(), list);
   ASSERT_EQ(sizes_of(plans), Sizes{4});
   plan::Profile profile;
-  profile.set(step_key(plans.jobs[0].signature, {4, false}), 9);
-  profile.set(step_key(plans.jobs[0].signature, {2, false}), 1);
+  profile.set(plan::Measured::kArray,
+              step_key(plans.jobs[0].signature, {4, false}), 9);
+  profile.set(plan::Measured::kArray,
+              step_key(plans.jobs[0].signature, {2, false}), 1);
   EXPECT_EQ(sizes_of(plan_arrays(machine(), list, profile)), (Sizes{2, 2}));
 }
 

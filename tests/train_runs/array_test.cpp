@@ -44,6 +44,21 @@ class ArrayTest : public SmallJobs {
     return all;
   }
 
+  // Three jobs whose batches are cut into so many parts.
+  std::vector<const Job*> cut_jobs(int64_t parts) {
+    auto& made = cut_[parts];
+    for (int seed = 1; made.size() < 3; ++seed) {
+      made.push_back(std::make_unique<Job>(
+          machine(), config("model: mlp(hidden=8,layers=2,dropout=0.1)\n"
+                            "dtype: f64\nsteps: 9\nclip: 0.5\n",
+                            {fmt::format("accumulate={}", parts),
+                             fmt::format("seed={}", seed)})));
+    }
+    std::vector<const Job*> all;
+    for (const auto& job : made) all.push_back(job.get());
+    return all;
+  }
+
   // What the job alone has after so many steps, once.
   const MemberContent& alone(const Job& job, int64_t steps) {
     auto& known = alone_[{&job, steps}];
@@ -62,8 +77,31 @@ class ArrayTest : public SmallJobs {
 
  private:
   std::map<int, std::unique_ptr<Job>> jobs_;
+  std::map<int64_t, std::vector<std::unique_ptr<Job>>> cut_;  // by parts
   std::map<std::pair<const Job*, int64_t>, MemberContent> alone_;
 };
+
+// Batches that are cut, with a short one that cannot be cut as often.
+TEST_F(ArrayTest, MicroBatchesAreThoseOfTheJobAlone) {
+  for (plan::Order order : plan::kOrders) {
+    for (int64_t parts : {2, 4}) {
+      for (int64_t capacity : {1, 2, 3}) {
+        compile::PlanRequest plan{.named = plan::NamedPlan{}};
+        plan.named->order = order;
+        LiveMembers live(cut_jobs(parts), capacity, plan);
+        for (int64_t k = 0; k < capacity; ++k) {
+          live.add(*cut_jobs(parts)[static_cast<size_t>(k)]);
+        }
+        for (int step = 0; step < 7; ++step) live.step();
+        for (MemberId member : live.array().members()) {
+          expect_as_alone(live, member,
+                          fmt::format("{} lanes, {} parts, {}", capacity, parts,
+                                      plan::order_name(order)));
+        }
+      }
+    }
+  }
+}
 
 TEST_F(ArrayTest, EveryMemberIsAsIfItWereAlone) {
   for (int count : {1, 2, 3, 5, 8}) {

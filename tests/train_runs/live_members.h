@@ -73,11 +73,13 @@ inline double difference(const MemberContent& a, const MemberContent& b) {
 // An array, and what each of its members trains on.
 class LiveMembers {
  public:
-  LiveMembers(std::vector<const Job*> kinds, int64_t capacity)
+  LiveMembers(std::vector<const Job*> kinds, int64_t capacity,
+              compile::PlanRequest plan = {})
       : backend_(open_cpu()),
-        array_(std::make_unique<Array>(
-            std::move(kinds), *backend_,
-            ArrayOptions{.form = {.capacity = capacity}})) {}
+        array_(
+            std::make_unique<Array>(std::move(kinds), *backend_,
+                                    ArrayOptions{.form = {.capacity = capacity},
+                                                 .plan = std::move(plan)})) {}
 
   MemberId add(const Job& job) { return join(array_->add(job), job, 0); }
   MemberId add(const Job& job, const MemberContent& content, int64_t steps) {

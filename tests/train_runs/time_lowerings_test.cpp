@@ -39,18 +39,24 @@ class TimeLowerings : public testing::Test {
 
 TEST_F(TimeLowerings, FillsInWhatAProfileLacks) {
   plan::Profile all = time_lowerings(ops_, model_, 2, backend_, 1);
-  EXPECT_EQ(all.size(), 3u + 4u);  // a product has one more
+  EXPECT_EQ(all.size(plan::Measured::kLowering),
+            3u + 4u);  // a product has one more
   for (int n : {0, 1}) {
     NodeView one = convolution(n);
     for (Lowering lowering : lowerings_of(one)) {
       auto seconds =
-          all.find(plan::lowering_key(DeviceKind::kCpu, 1, one, 2, lowering));
+          all.find(plan::Measured::kLowering,
+                   plan::lowering_key(DeviceKind::kCpu, 1, one, 2, lowering));
       ASSERT_TRUE(seconds) << lowering_name(lowering);
       EXPECT_GT(*seconds, 0);
     }
   }
-  EXPECT_EQ(time_lowerings(ops_, model_, 2, backend_, 1, all).size(), 0u);
-  EXPECT_EQ(time_lowerings(ops_, model_, 3, backend_, 1, all).size(), 7u);
+  EXPECT_EQ(time_lowerings(ops_, model_, 2, backend_, 1, all)
+                .size(plan::Measured::kLowering),
+            0u);
+  EXPECT_EQ(time_lowerings(ops_, model_, 3, backend_, 1, all)
+                .size(plan::Measured::kLowering),
+            7u);
 }
 
 TEST_F(TimeLowerings, AreWhatAProgramGoesBy) {
@@ -58,7 +64,8 @@ TEST_F(TimeLowerings, AreWhatAProgramGoesBy) {
     compile::Target target{.device = plan::cpu_device(1)};
     for (int n : {0, 1}) {
       for (Lowering lowering : lowerings_of(convolution(n))) {
-        target.profile.set(plan::lowering_key(DeviceKind::kCpu, 1,
+        target.profile.set(plan::Measured::kLowering,
+                           plan::lowering_key(DeviceKind::kCpu, 1,
                                               convolution(n), 2, lowering),
                            lowering == wanted ? 1e-3 : 1);
       }

@@ -95,6 +95,12 @@ bool have_same_rows(const Graph& a, const Graph& b) {
   });
 }
 
+// With the rates of the profile, where it has some.
+plan::DeviceInfo measured_device(const Target& target) {
+  const plan::DeviceInfo* known = target.profile.device(target.device.id.kind);
+  return known ? plan::with_rates(target.device, known->rates) : target.device;
+}
+
 bool is_limited(const Target& target) {
   return target.limit_bytes != kNoLimit || target.host_limit_bytes != kNoLimit;
 }
@@ -106,7 +112,9 @@ Planner::Planner(const OpTable& ops, const std::vector<StepSpec>& specs,
                  const PassObserver& observer)
     : ops_(ops),
       target_(target),
-      durations_(plan::durations_at(ops, target.device.rates)) {
+      durations_(plan::durations_by(ops, target.device, target.threads,
+                                    target.profile)),
+      sharing_(plan::sharing_of(measured_device(target))) {
   passes::SegmentRules rules;
   if (request.named) {
     rules = request.named->rules();
@@ -205,7 +213,7 @@ plan::ProgramRows Planner::rows(plan::Order order) const {
                             {.given = given_,
                              .durations = durations_,
                              .workspace = target_.workspace,
-                             .shares_cores = target_.device.shares_cores,
+                             .sharing = sharing_,
                              .has_file = may_use_file(),
                              .order = order});
 }
@@ -234,9 +242,7 @@ double Planner::seconds(const ProgramSet& set) const {
     bool is_phase =
         learns && have_same_rows(steps_[0].step.graph, steps_[i].step.graph);
     if (i > 0 && !is_phase) continue;
-    sum +=
-        plan::simulate(set.programs[i], durations_, target_.device.shares_cores)
-            .time_s;
+    sum += plan::simulate(set.programs[i], durations_, sharing_).time_s;
   }
   return sum;
 }

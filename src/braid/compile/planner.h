@@ -47,6 +47,7 @@ class Planner {
   const OpTable& ops_;
   const Target& target_;
   plan::Durations durations_;
+  plan::Sharing sharing_;
   plan::PartialPlan given_;
   bool is_open_ = false;  // something is left to be chosen
   std::string solver_;

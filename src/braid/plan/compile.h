@@ -18,8 +18,10 @@
 
 namespace braid::plan {
 
-// Scratch bytes that a node's kernel takes beside its operands.
-using WorkspaceRule = std::function<int64_t(const Graph&, const Node&)>;
+// Scratch bytes that a node's kernel takes beside its operands, or that of the
+// host, where the node runs there.
+using WorkspaceRule =
+    std::function<int64_t(const Graph&, const Node&, bool on_host)>;
 
 Program compile(const OpTable& ops, const passes::StepGraph& step,
                 const Plan& plan, const WorkspaceRule& workspace = {});

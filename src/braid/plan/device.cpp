@@ -4,9 +4,10 @@ namespace braid::plan {
 namespace {
 
 // To the host and back.
-std::vector<Link> host_links(DeviceId id, double bytes_per_s) {
+std::vector<Link> host_links(DeviceId id, const Rates& rates) {
   DeviceId host;
-  return {{host, id, bytes_per_s}, {id, host, bytes_per_s}};
+  return {{host, id, rates.to_device_bytes_per_s},
+          {id, host, rates.to_host_bytes_per_s}};
 }
 
 }  // namespace
@@ -15,12 +16,11 @@ DeviceInfo cpu_device(int cores, int index) {
   DeviceInfo info{.id = {DeviceKind::kCpu, index},
                   .bytes = machine_bytes() / 4 * 3,
                   .cores = cores};
-  info.rates = {.flops_per_s = 2e10 * cores,
-                .bytes_per_s = 1e10,
-                .link_bytes_per_s = 5e9,
-                .call_s = 1e-6};
-  info.links = host_links(info.id, info.rates.link_bytes_per_s);
-  return info;
+  return with_rates(std::move(info), {.flops_per_s = 2e10 * cores,
+                                      .bytes_per_s = 1e10,
+                                      .to_device_bytes_per_s = 5e9,
+                                      .to_host_bytes_per_s = 5e9,
+                                      .call_s = 1e-6});
 }
 
 DeviceInfo cuda_device(int index, int64_t bytes) {
@@ -30,12 +30,17 @@ DeviceInfo cuda_device(int index, int64_t bytes) {
                   .shares_cores = false,
                   .has_fusion = false,
                   .has_lowerings = false};
-  info.rates = {.flops_per_s = 2e13,
-                .bytes_per_s = 1e12,
-                .link_bytes_per_s = 2e10,
-                .call_s = 4e-6};
-  info.links = host_links(info.id, info.rates.link_bytes_per_s);
-  return info;
+  return with_rates(std::move(info), {.flops_per_s = 2e13,
+                                      .bytes_per_s = 1e12,
+                                      .to_device_bytes_per_s = 2e10,
+                                      .to_host_bytes_per_s = 2e10,
+                                      .call_s = 4e-6});
+}
+
+DeviceInfo with_rates(DeviceInfo device, const Rates& rates) {
+  device.rates = rates;
+  device.links = host_links(device.id, rates);
+  return device;
 }
 
 }  // namespace braid::plan

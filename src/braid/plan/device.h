@@ -13,11 +13,17 @@ namespace braid::plan {
 // matters, and a profile corrects it.
 struct Rates {
   double flops_per_s = 5e10;
-  double bytes_per_s = 1e10;      // of kernels
-  double link_bytes_per_s = 5e9;  // host <-> device
-  double disk_bytes_per_s = 1e9;  // host <-> file
-  double call_s = 1e-6;           // to start a kernel,
-  double copy_s = 1e-5;           // and a copy, or an update on the host
+  double bytes_per_s = 1e10;           // of kernels
+  double to_device_bytes_per_s = 5e9;  // from the host
+  double to_host_bytes_per_s = 5e9;
+  double disk_read_bytes_per_s = 1e9;
+  double disk_write_bytes_per_s = 1e9;
+  double call_s = 1e-6;  // to start a kernel,
+  double copy_s = 1e-5;  // and a copy, or an update on the host
+  // Copies of both directions take turns.
+  bool one_bus = false;
+  // Seconds that the device computes less for each second of a copy.
+  double compute_lost_to_copies = 0;
   bool operator==(const Rates&) const = default;
 };
 
@@ -25,6 +31,7 @@ struct Rates {
 struct Link {
   DeviceId from, to;
   double bytes_per_s = 0;
+  bool operator==(const Link&) const = default;
 };
 
 struct DeviceInfo {
@@ -37,11 +44,15 @@ struct DeviceInfo {
   bool has_lowerings = true;  // known speeds of ways to compute convolutions
   Rates rates = {};
   std::vector<Link> links = {};
+  bool operator==(const DeviceInfo&) const = default;
 };
 
 // A CPU device of so many cores. `bytes` are those of the machine, less what
 // other programs and batches that wait need.
 DeviceInfo cpu_device(int cores, int index = 0);
 DeviceInfo cuda_device(int index, int64_t bytes);
+
+// The device with other rates, also of its links.
+DeviceInfo with_rates(DeviceInfo device, const Rates& rates);
 
 }  // namespace braid::plan

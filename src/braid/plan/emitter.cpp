@@ -150,7 +150,7 @@ void Emitter::emit_node(NodeId id) {
       if (e.source == output) wait(e.event);
     }
   }
-  int64_t scratch = workspace_ ? workspace_(graph_, node) : 0;
+  int64_t scratch = workspace_ ? workspace_(graph_, node, false) : 0;
   if (scratch > 0) {
     call.workspace = allocate(Space::kArena, scratch, node.path);
   }

@@ -111,6 +111,7 @@ class Emitter {
   int32_t host_operand(BufferId buffer, NodeId node,
                        std::vector<int32_t>& waits);
   int32_t host_result(BufferId buffer, NodeId node);
+  int32_t host_scratch(const Node& node);
   void note_host_result(BufferId buffer, NodeId node, int32_t place,
                         int32_t event);
   void send_to_host(BufferId buffer, NodeId user, size_t stage);
@@ -184,6 +185,7 @@ class Emitter {
   std::vector<std::vector<int32_t>> held_;  // by event: in use till then
   std::set<int32_t> awaited_;
   std::vector<int32_t> final_events_;  // host updates and refreshes
+  int32_t host_scratch_ = kNone;       // they use it one after the other
 };
 
 }  // namespace braid::plan

@@ -1,4 +1,6 @@
 // Updates on the host.
+#include <algorithm>
+
 #include "braid/plan/emitter.h"
 
 namespace braid::plan {
@@ -18,8 +20,10 @@ void Emitter::emit_host_node(NodeId id) {
   for (ValueId output : node.outputs) {
     call.outputs.push_back(host_result(analysis_.buffers.of(output), id));
   }
+  call.workspace = host_scratch(node);
   std::vector<int32_t> used = call.inputs, written = call.outputs;
   used.insert(used.end(), written.begin(), written.end());
+  if (call.workspace != kNone) used.push_back(call.workspace);
   for (int32_t place : used) touch(place);
   int32_t event = new_event(std::move(used));
   auto number = static_cast<int32_t>(program_.calls.size());
@@ -41,6 +45,16 @@ void Emitter::emit_host_node(NodeId id) {
       refresh(analysis_.buffers.at(b).slot, written[i], event, stage);
     }
   }
+}
+
+int32_t Emitter::host_scratch(const Node& node) {
+  int64_t bytes = workspace_ ? workspace_(graph_, node, true) : 0;
+  if (bytes == 0) return kNone;
+  if (host_scratch_ == kNone) {
+    host_scratch_ = allocate(Space::kHostArena, 0, "updates");
+  }
+  at(host_scratch_).bytes = std::max(at(host_scratch_).bytes, bytes);
+  return host_scratch_;
 }
 
 // Where the host finds a buffer; adds what it has to wait for.

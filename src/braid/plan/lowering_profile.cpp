@@ -17,7 +17,8 @@ struct Seconds {
 
   std::optional<double> measured(const NodeView& one, int64_t members,
                                  Lowering lowering) const {
-    return profile.find(lowering_key(device, threads, one, members, lowering));
+    return profile.find(Measured::kLowering,
+                        lowering_key(device, threads, one, members, lowering));
   }
 
   bool knows(const NodeView& one, int64_t members) const {

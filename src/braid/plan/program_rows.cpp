@@ -58,11 +58,11 @@ SlotOwners slot_owners(const OpTable& ops, const Graph& graph) {
 
 // A program in which all segments do the same. Slot i is the forward part of
 // segment i, slot 2n - 1 - i its backward part with the update.
-class Measured {
+class UniformProgram {
  public:
   // `owners`: segments of slots by name.
-  Measured(const Program& program, const SlotOwners& owners, size_t n,
-           const RowsRequest& request)
+  UniformProgram(const Program& program, const SlotOwners& owners, size_t n,
+                 const RowsRequest& request)
       : program_(program),
         request_(request),
         n_(n),
@@ -157,13 +157,16 @@ class Measured {
     double seconds = times * request_.durations(program_, i);
     switch (i.stream) {
       case Stream::kHostUpdate:
-        (request_.shares_cores ? slot.compute_s : slot.host_s) += seconds;
+        (request_.sharing.cores ? slot.compute_s : slot.host_s) += seconds;
         return;
       case Stream::kHostToDevice:
       case Stream::kDisk: slot.in_s += seconds; break;
       case Stream::kDeviceToHost: slot.out_s += seconds; break;
       case Stream::kCompute:
       case Stream::kComm: slot.compute_s += seconds; break;
+    }
+    if (i.opcode == Opcode::kCopy) {
+      slot.compute_s += seconds * request_.sharing.to_copies;
     }
     if (!i.moves_bytes()) return;
     bool comes_in = i.stream == Stream::kHostToDevice;
@@ -269,10 +272,11 @@ ProgramRows program_rows(const OpTable& ops, const passes::StepGraph& step,
     Plan plan = uniform(n, decision, 0);
     plan.order = request.order;
     Program program = compile(ops, step, plan, request.workspace);
-    Measured measured(program, owners, n, request);
+    UniformProgram uniform_program(program, owners, n, request);
     for (size_t i = 0; i < n; ++i) {
       if (given.segments[i] && *given.segments[i] != decision) continue;
-      rows.instance.segments[i].modes.push_back(measured.mode(i, decision));
+      rows.instance.segments[i].modes.push_back(
+          uniform_program.mode(i, decision));
       rows.decisions[i].push_back(decision);
     }
   }

@@ -31,8 +31,8 @@ struct RowsRequest {
   const PartialPlan& given;
   const Durations& durations;
   const WorkspaceRule& workspace;
-  bool shares_cores = false;  // see simulate()
-  bool has_file = false;      // slots may lie in one
+  Sharing sharing = {};   // see simulate()
+  bool has_file = false;  // slots may lie in one
   Order order = Order::kMicroBatches;
 };
 

@@ -4,18 +4,17 @@
 #include <array>
 #include <map>
 
-#include "braid/plan/update_ahead.h"
-
 namespace braid::plan {
 namespace {
 
 // Clocks of all streams and the time each event completes.
 class Replay {
  public:
-  Replay(const Program& program, const Durations& durations, bool shares_cores)
+  Replay(const Program& program, const Durations& durations,
+         const Sharing& sharing)
       : program_(program),
         durations_(durations),
-        shares_cores_(shares_cores),
+        sharing_(sharing),
         done_(static_cast<size_t>(program.num_events), 0) {}
 
   Prediction run() {
@@ -54,11 +53,17 @@ class Replay {
     double issued = now(Stream::kCompute);
     double start = std::max(now(i.stream), issued);
     for (int32_t event : i.waits) start = std::max(start, done(event));
+    bool is_copy = i.opcode == Opcode::kCopy;
+    if (is_copy && sharing_.bus) {
+      start = std::max(start, bus_);
+      bus_ = start + seconds;
+    }
     now(i.stream) = start + seconds;
     if (i.event != kNone) done(i.event) = start + seconds;
-    if (i.stream == Stream::kHostUpdate && shares_cores_) {
+    if (i.stream == Stream::kHostUpdate && sharing_.cores) {
       now(Stream::kCompute) += seconds;
     }
+    if (is_copy) now(Stream::kCompute) += seconds * sharing_.to_copies;
     if (i.stream == Stream::kCompute) {
       busy_ += seconds;
       if (i.call != kNone) use_call(i.call, start, start + seconds);
@@ -110,38 +115,19 @@ class Replay {
 
   const Program& program_;
   const Durations& durations_;
-  bool shares_cores_;
+  Sharing sharing_;
   std::vector<double> done_;
   std::vector<double> alive_from_, alive_to_;
   int64_t most_alive_ = 0;
   std::array<double, kNumStreams> clock_ = {};
-  double busy_ = 0;
+  double busy_ = 0, bus_ = 0;
 };
 
 }  // namespace
 
 Prediction simulate(const Program& program, const Durations& durations,
-                    bool shares_cores) {
-  return Replay(program, durations, shares_cores).run();
-}
-
-Durations durations_at(const OpTable& ops, const Rates& rates) {
-  return [&ops, rates](const Program& program, const Instruction& i) {
-    if (i.moves_bytes()) {
-      int64_t bytes = program.allocation(i.source).bytes;
-      bool on_disk = i.stream == Stream::kDisk;
-      return rates.copy_s +
-             static_cast<double>(bytes) /
-                 (on_disk ? rates.disk_bytes_per_s : rates.link_bytes_per_s);
-    }
-    const PlannedCall& call = program.calls[static_cast<size_t>(i.call)];
-    const Node& node = program.graph.node(call.node);
-    Cost cost = is_rare(node) ? Cost() : ops.cost(program.graph, node);
-    double start_s =
-        i.stream == Stream::kHostUpdate ? rates.copy_s : rates.call_s;
-    return start_s + std::max(cost.flops / rates.flops_per_s,
-                              cost.bytes / rates.bytes_per_s);
-  };
+                    const Sharing& sharing) {
+  return Replay(program, durations, sharing).run();
 }
 
 }  // namespace braid::plan

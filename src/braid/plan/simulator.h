@@ -1,16 +1,9 @@
 // Simulator: the Executor's loop with a clock instead of tensors.
 #pragma once
 
-#include <functional>
-
-#include "braid/ops/core/op.h"
-#include "braid/plan/device.h"
-#include "braid/plan/program.h"
+#include "braid/plan/durations.h"
 
 namespace braid::plan {
-
-// Seconds that an instruction takes on its stream.
-using Durations = std::function<double(const Program&, const Instruction&)>;
 
 struct Prediction {
   double time_s = 0;            // of one whole step
@@ -22,14 +15,10 @@ struct Prediction {
 };
 
 // Replays one step on a virtual clock. Each stream runs its instructions in
-// order; only what an instruction waits for delays it. Where the device
-// computes with the host's own cores, an update on the host delays what it
-// computes by as much.
+// order; only what an instruction waits for delays it, and what it shares with
+// others: where the device computes with the host's own cores, an update on the
+// host delays what it computes by as much.
 Prediction simulate(const Program& program, const Durations& durations,
-                    bool shares_cores = false);
-
-// Durations from arithmetic and traffic of each node at fixed rates, for use
-// without a measured profile. Borrows the table.
-Durations durations_at(const OpTable& ops, const Rates& rates);
+                    const Sharing& sharing = {});
 
 }  // namespace braid::plan

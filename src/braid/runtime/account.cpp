@@ -8,15 +8,20 @@
 namespace braid::runtime {
 
 void Account::charge(int64_t bytes, const std::string& what) {
+  if (try_charge(bytes)) return;
   std::lock_guard lock(mutex_);
-  if (bytes > limit_ - used_) {
-    fail_world(
-        "[memory] {} of {} bytes do not fit on {}: {} of {} bytes are in use, "
-        "{} bytes short",
-        what, bytes, name_, used_, limit_, bytes - (limit_ - used_));
-  }
+  fail_world(
+      "[memory] {} of {} bytes do not fit on {}: {} of {} bytes are in use, "
+      "{} bytes short",
+      what, bytes, name_, used_, limit_, bytes - (limit_ - used_));
+}
+
+bool Account::try_charge(int64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (bytes > limit_ - used_) return false;
   used_ += bytes;
   peak_ = std::max(peak_, used_);
+  return true;
 }
 
 void Account::release(int64_t bytes) {

@@ -18,10 +18,12 @@ class Account {
 
   // `what` names the purpose in the error.
   void charge(int64_t bytes, const std::string& what);
+  bool try_charge(int64_t bytes);  // false: it would pass the limit
   void release(int64_t bytes);
 
   // For one that nothing was charged to yet.
   void set_limit(int64_t limit_bytes) { limit_ = limit_bytes; }
+  const std::string& name() const { return name_; }
   int64_t limit_bytes() const { return limit_; }
   int64_t used_bytes() const;
   int64_t room_bytes() const;  // what a charge may still take

@@ -71,10 +71,16 @@ class Backend {
   virtual Thunk prepare(const Call& call) = 0;
   // For operands in host memory.
   virtual Thunk prepare_host(const Call& call) = 0;
-  // Scratch bytes that the call's kernel takes, measured by running it on
-  // memory of its own.
+  // Scratch bytes that the call's kernel takes, or that for operands in host
+  // memory, measured by running it on memory of its own.
   virtual int64_t measure_workspace(const Graph& graph, const Node& node,
-                                    int threads) = 0;
+                                    int threads, bool on_host) = 0;
+  // From now on that is the measure of calls with this plan::call_signature().
+  virtual void set_workspace(const std::string& signature, int64_t bytes,
+                             bool on_host) = 0;
+
+  // Everything that was computed so far is done; copies may be under way.
+  virtual void finish_calls() {}
 
   // Called before each call that several threads of the host share.
   virtual void before_threads() {}

@@ -1,41 +1,14 @@
 #include "braid/runtime/cpu_backend.h"
 
-#include <sys/mman.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "braid/base/bytes.h"
 #include "braid/plan/program.h"
-#include "braid/runtime/signature.h"
-#include "braid/runtime/trial_call.h"
 
 namespace braid::runtime {
 namespace {
-
-// Zeroed memory for a trial call: untouched pages cost nothing.
-class ZeroPages {
- public:
-  explicit ZeroPages(int64_t bytes)
-      : bytes_(static_cast<size_t>(align_up(bytes + 1, 4096))) {
-    void* data = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (data == MAP_FAILED) throw std::bad_alloc();
-    data_ = static_cast<std::byte*>(data);
-  }
-  ~ZeroPages() {
-    if (data_) munmap(data_, bytes_);
-  }
-  ZeroPages(ZeroPages&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
-  ZeroPages& operator=(ZeroPages&&) = delete;
-  std::byte* data() const { return data_; }
-
- private:
-  std::byte* data_ = nullptr;
-  size_t bytes_;
-};
 
 class CpuRing : public ResultRing {
  public:
@@ -64,7 +37,8 @@ CpuBackend::CpuBackend(const KernelTable& kernels, CpuOptions options)
     : Backend(plan::cpu_device(options.cores, options.index),
               options.limit_bytes),
       kernels_(kernels),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      scratch_(kernels) {}
 
 CpuBackend::~CpuBackend() { CpuBackend::synchronize(); }
 
@@ -90,22 +64,6 @@ void CpuBackend::read(std::byte* host, const std::byte* device, int64_t bytes) {
 std::unique_ptr<ResultRing> CpuBackend::make_ring(int64_t entries,
                                                   int64_t bytes) {
   return std::make_unique<CpuRing>(entries, bytes);
-}
-
-int64_t CpuBackend::measure_workspace(const Graph& graph, const Node& node,
-                                      int threads) {
-  std::string signature = call_signature(graph, node, threads);
-  auto known = measured_.find(signature);
-  if (known != measured_.end()) return known->second;
-  std::vector<ZeroPages> memory;
-  Workspace workspace{.is_trial = true};
-  Call call = trial_call(graph, node, workspace, [&](int64_t bytes) {
-    return memory.emplace_back(bytes).data();
-  });
-  CallSettings settings;
-  set_call_threads(threads);
-  prepare(call)();
-  return measured_[signature] = workspace.needed_bytes;
 }
 
 std::unique_ptr<EventSet> CpuBackend::make_events(int32_t count) {

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "braid/runtime/backend.h"
+#include "braid/runtime/cpu_scratch.h"
 #include "braid/runtime/stream.h"
 #include "braid/runtime/waits.h"
 
@@ -38,8 +39,14 @@ class CpuBackend : public Backend {
                                         int64_t bytes) override;
   Thunk prepare(const Call& call) override { return kernels_.prepare(call); }
   Thunk prepare_host(const Call& call) override { return prepare(call); }
-  int64_t measure_workspace(const Graph& graph, const Node& node,
-                            int threads) override;
+  int64_t measure_workspace(const Graph& graph, const Node& node, int threads,
+                            bool /*on_host*/) override {
+    return scratch_.measure(graph, node, threads);
+  }
+  void set_workspace(const std::string& signature, int64_t bytes,
+                     bool /*on_host*/) override {
+    scratch_.set(signature, bytes);
+  }
   void before_threads() override { waits_.look(); }
   std::unique_ptr<EventSet> make_events(int32_t count) override;
   void begin_pass(EventSet& events) override;
@@ -54,7 +61,7 @@ class CpuBackend : public Backend {
  private:
   const KernelTable& kernels_;
   CpuOptions options_;
-  std::map<std::string, int64_t> measured_;  // workspace by signature
+  CpuScratch scratch_;
   Waits waits_;
   WorkStream h2d_, d2h_, updates_, disk_;
 };

@@ -37,7 +37,7 @@ class Executables {
   const plan::Program& program(size_t index) const {
     return set_.programs[index];
   }
-  Executor& executor(size_t index) { return *executors_[index]; }
+  Executor& executor(size_t index) const { return *executors_[index]; }
   State& state() { return *state_; }
   const compile::ProgramSet& set() const { return set_; }
   const plan::Plan& plan() const { return set_.plan; }

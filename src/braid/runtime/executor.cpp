@@ -9,6 +9,7 @@
 #include "braid/base/narrow_float.h"
 #include "braid/ops/core/foreign.h"
 #include "braid/passes/names.h"
+#include "braid/plan/call_signature.h"
 #include "braid/runtime/elements.h"
 
 namespace braid::runtime {
@@ -49,6 +50,12 @@ std::vector<std::byte> rows_of(const Tensor& tensor,
   return rows;
 }
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
 // A trial runs the op: one that cannot must not keep the machine busy.
 void check_measurable(const Node& node, double bytes) {
   if (bytes <= static_cast<double>(machine_bytes())) return;
@@ -69,11 +76,12 @@ int threads_for(const Cost& cost, int max_threads) {
 
 plan::WorkspaceRule measured_workspace(const OpTable& ops, Backend& backend,
                                        int threads) {
-  return [&ops, &backend, threads](const Graph& graph, const Node& node) {
+  return [&ops, &backend, threads](const Graph& graph, const Node& node,
+                                   bool on_host) {
     Cost cost = ops.cost(graph, node);
     check_measurable(node, cost.bytes);
     int count = threads_for(cost, threads);
-    return backend.measure_workspace(graph, node, count);
+    return backend.measure_workspace(graph, node, count, on_host);
   };
 }
 
@@ -88,7 +96,9 @@ Executor::Executor(const OpTable& ops, const plan::Program& program,
     : program_(program),
       state_(state),
       backend_(backend),
-      options_(std::move(options)) {
+      options_(std::move(options)),
+      reserve_({&backend.account(), &backend.host_account()}),
+      host_reserve_({&backend.host_account()}) {
   arena_ = options_.arena;
   if (!arena_) {
     check_limit(program, backend);
@@ -166,6 +176,7 @@ void Executor::prepare_calls(const OpTable& ops) {
     const plan::PlannedCall& bound = program_.calls[i];
     const Node& node = program_.graph.node(bound.node);
     auto workspace = std::make_unique<Workspace>();
+    workspace->reserve = on_host[i] ? &host_reserve_ : &reserve_;
     if (bound.workspace != kNone) {
       workspace->data = address(bound.workspace);
       workspace->bytes = program_.allocation(bound.workspace).bytes;
@@ -296,11 +307,14 @@ void Executor::use_file(const Instruction& i, const Issue& issue) {
 void Executor::run_on_host(int32_t number, const Issue& issue) {
   const Prepared& call = calls_[static_cast<size_t>(number)];
   if (tap_) call_taps(number);
+  double* seconds = seconds_at(number);
   backend_.host_run(
-      [&call] {
+      [&call, seconds] {
         CallSettings for_update;
         set_call_threads(call.threads);
+        auto begin = Clock::now();
         call.run();
+        if (seconds) *seconds += seconds_since(begin);
       },
       issue);
 }
@@ -313,13 +327,36 @@ void Executor::run_call(int32_t number) {
   if (call.threads > 1) backend_.before_threads();
   if (tap_) call_taps(number);
   if (!seconds_) return call.run();
-  auto start = std::chrono::steady_clock::now();
+  auto begin = Clock::now();
   call.run();
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  (*seconds_)[static_cast<size_t>(number)] += took.count();
+  backend_.finish_calls();
+  *seconds_at(number) += seconds_since(begin);
+}
+
+double* Executor::seconds_at(int32_t call) const {
+  return seconds_ ? &(*seconds_)[static_cast<size_t>(call)] : nullptr;
+}
+
+std::vector<ScratchMistake> Executor::scratch_mistakes() const {
+  backend_.synchronize();
+  std::vector<ScratchMistake> mistakes;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const Workspace& workspace = *workspaces_[i];
+    if (workspace.needed_bytes <= workspace.bytes) continue;
+    const Node& node = program_.graph.node(program_.calls[i].node);
+    mistakes.push_back(
+        {.call = node.op->name + (node.path.empty() ? "" : " at " + node.path),
+         .signature =
+             plan::call_signature(program_.graph, node, calls_[i].threads),
+         .on_host = workspace.reserve == &host_reserve_,
+         .planned_bytes = workspace.bytes,
+         .needed_bytes = workspace.needed_bytes});
+  }
+  return mistakes;
 }
 
 void Executor::time_calls(std::vector<double>* seconds) {
+  backend_.synchronize();  // calls on the host may write to the former
   if (seconds) seconds->resize(program_.calls.size());
   seconds_ = seconds;
 }

@@ -12,6 +12,7 @@
 #include "braid/ops/core/op.h"
 #include "braid/plan/compile.h"
 #include "braid/plan/program.h"
+#include "braid/runtime/scratch_reserve.h"
 #include "braid/runtime/state.h"
 
 namespace braid::runtime {
@@ -30,6 +31,14 @@ struct Arena {
 
   Memory device, host;
   int64_t device_bytes = 0, host_bytes = 0;
+};
+
+// A call whose scratch was measured too small, with other numbers.
+struct ScratchMistake {
+  std::string call;       // in words: "linear at blocks.0.fc1"
+  std::string signature;  // plan::call_signature()
+  bool on_host = false;   // an update there
+  int64_t planned_bytes = 0, needed_bytes = 0;
 };
 
 struct ExecutorOptions {
@@ -83,9 +92,17 @@ class Executor {
       std::function<void(SlotId parameter, std::span<const std::byte>)>;
   void tap_gradients(GradientTap tap) { tap_ = std::move(tap); }
 
-  // Adds the seconds of each call of the compute stream, by number, to
-  // `seconds` in the next steps; null stops it.
+  // Adds the seconds of each call, by number, to `seconds` in the next steps;
+  // null stops it, and then the numbers are complete.
   void time_calls(std::vector<double>* seconds);
+
+  // Whether calls took more scratch than was planned for them, which the
+  // accounts were charged for meanwhile; and which these are, once all that was
+  // issued is done.
+  bool took_more_scratch() const {
+    return reserve_.was_used() || host_reserve_.was_used();
+  }
+  std::vector<ScratchMistake> scratch_mistakes() const;
 
   const plan::Program& program() const { return program_; }
 
@@ -110,6 +127,7 @@ class Executor {
   int64_t loss_entry(int64_t step, int64_t micro) const;
   void put_losses(int64_t pass);
   void run_call(int32_t call);
+  double* seconds_at(int32_t call) const;  // null when nobody asks
   void run_on_host(int32_t call, const Issue& issue);
   void use_file(const plan::Instruction& instruction, const Issue& issue);
   void call_taps(int32_t call);
@@ -121,7 +139,8 @@ class Executor {
   ExecutorOptions options_;
   std::shared_ptr<Arena> arena_;
   std::vector<SlotId> slots_;  // of the state, by slot of the program
-  std::vector<std::unique_ptr<Workspace>> workspaces_;
+  ScratchReserve reserve_, host_reserve_;               // of calls there
+  std::vector<std::unique_ptr<Workspace>> workspaces_;  // by call
   std::vector<Prepared> calls_;
   std::unique_ptr<EventSet> events_;
   Feed feed_;  // of the step under way

@@ -126,8 +126,8 @@ TEST(Grouping, AProfileMovesTheChoice) {
   ArrayCosts costs = costs_with(100);
   plan::Profile profile;
   ASSERT_EQ(sizes_for(16, costs, profile), (Sizes{16}));
-  profile.set(step_key("a", {16, true}), 40);
-  profile.set(step_key("a", {8, true}), 2);
+  profile.set(plan::Measured::kArray, step_key("a", {16, true}), 40);
+  profile.set(plan::Measured::kArray, step_key("a", {8, true}), 2);
   EXPECT_EQ(sizes_for(16, costs, profile), (Sizes{8, 8}));
   auto plans = group_jobs(equal_jobs(16), same_costs(costs), profile);
   EXPECT_TRUE(plans[0].is_measured);
@@ -138,15 +138,15 @@ TEST(Grouping, AProfileMovesTheChoice) {
 // One slow measurement says that the machine is slow, not that size.
 TEST(Grouping, OneMeasurementCorrectsAllSizes) {
   plan::Profile profile;
-  profile.set(step_key("a", {16, true}), 500);
+  profile.set(plan::Measured::kArray, step_key("a", {16, true}), 500);
   EXPECT_EQ(sizes_for(16, costs_with(100), profile), (Sizes{16}));
 }
 
 TEST(Grouping, ProfilesOfOthersDoNotCount) {
   plan::Profile profile;
-  profile.set(step_key("b", {16, true}), 500);
-  profile.set(step_key("a", {16, false}), 500);
-  profile.set(step_key("b", {8, true}), 0.1);
+  profile.set(plan::Measured::kArray, step_key("b", {16, true}), 500);
+  profile.set(plan::Measured::kArray, step_key("a", {16, false}), 500);
+  profile.set(plan::Measured::kArray, step_key("b", {8, true}), 0.1);
   auto plans = group_jobs(equal_jobs(16), same_costs(costs_with(100)), profile);
   EXPECT_EQ(sizes_of(plans), (Sizes{16}));
   EXPECT_FALSE(plans[0].is_measured);
@@ -169,7 +169,8 @@ TEST(Grouping, KeepsItsPromisesForAnyList) {
     int64_t limit = 1 + below(20);
     plan::Profile profile;
     for (int64_t i = below(4); i > 0; --i) {
-      profile.set(step_key("a", {1 + below(16), below(2) == 0}),
+      profile.set(plan::Measured::kArray,
+                  step_key("a", {1 + below(16), below(2) == 0}),
                   random.uniform(draws++));
     }
     CostsOf costs = same_costs(costs_with(limit));

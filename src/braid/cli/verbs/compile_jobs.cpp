@@ -37,7 +37,7 @@ void compile_jobs(const runtime::Machine& machine, const train::JobList& list,
                   const std::function<void(train::Run&)>& made) {
   if (list.is_single) {
     train::Job job(machine, list.jobs[0].config);
-    train::Run run(job, {.observer = observer});
+    train::Run run(job, {.profile = profile, .observer = observer});
     if (made) made(run);
     return;
   }

@@ -3,8 +3,8 @@
 #include "braid/base/bytes.h"
 #include "braid/cli/job_arguments.h"
 #include "braid/cli/output.h"
+#include "braid/cli/profile_file.h"
 #include "braid/cli/verbs/compile_jobs.h"
-#include "braid/cli/verbs/train_list.h"
 #include "braid/train/run/run_words.h"
 
 namespace braid::cli {

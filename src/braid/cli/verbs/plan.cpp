@@ -23,12 +23,13 @@ void check(const PlanOptions& o) {
     fail_usage("[braid plan] expected a job file, or --instance FILE");
   }
   if (has_instance) {
-    for (const std::string* option : {&o.job.memory_limit, &o.job.host_limit,
-                                      &o.job.save, &o.job.svg, &o.job.dot}) {
+    for (const std::string* option :
+         {&o.job.memory_limit, &o.job.host_limit, &o.job.save, &o.job.svg,
+          &o.job.dot, &o.job.profile}) {
       if (option->empty()) continue;
       fail_usage(
-          "[braid plan] --memory-limit, --host-limit, --save, --svg and --dot "
-          "are of jobs, not of --instance");
+          "[braid plan] --memory-limit, --host-limit, --profile, --save, --svg "
+          "and --dot are of jobs, not of --instance");
     }
   }
   if (!has_instance && (o.instance.solve.effort || o.instance.solve.seed)) {
@@ -72,6 +73,8 @@ Action add_plan(CLI::App& app) {
             "Of an instance: work to spend, not seconds (what fits the size)");
   add.whole("--seed", o->instance.solve.seed, "N",
             "Of an instance: of what is drawn (0)");
+  add("--profile", o->job.profile, "FILE",
+      "Measured seconds; what is missing is measured");
   add("--save", o->job.save, "FILE", "Write the plan, as `plan:` takes it");
   add("--svg", o->job.svg, "FILE", "Write a picture of time by memory");
   add("--dot", o->job.dot, "FILE", "Write the segments for Graphviz");

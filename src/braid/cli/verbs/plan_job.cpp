@@ -12,6 +12,7 @@
 #include "braid/cli/display/terminal.h"
 #include "braid/cli/job_arguments.h"
 #include "braid/cli/output.h"
+#include "braid/cli/profile_file.h"
 #include "braid/cli/verbs/verb.h"
 #include "braid/compile/plan_report.h"
 #include "braid/io/file/file.h"
@@ -22,6 +23,7 @@
 #include "braid/train/job/job_plan.h"
 #include "braid/train/job/job_signature.h"
 #include "braid/train/run/run_words.h"
+#include "braid/train/run/time_run.h"
 
 namespace braid::cli {
 namespace {
@@ -221,13 +223,69 @@ int infeasible(const train::Job& job, const compile::PlanReport& report) {
   return kFailed;
 }
 
+bool is_here(const runtime::Machine& machine, DeviceId id) {
+  if (id.kind == DeviceKind::kCpu) return true;
+  return std::ranges::any_of(
+      machine.devices(), [&](const auto& device) { return device.id == id; });
+}
+
+// A device that is not here, as the profile knows it.
+compile::Target target_from(const train::Job& job,
+                            const plan::Profile& profile) {
+  const plan::DeviceInfo* device = profile.device(job.device().kind);
+  if (!device) {
+    fail_usage(
+        "[braid plan] there is no {} here, and the profile knows none\n"
+        "HINT: 'braid plan' or 'braid bench links' with --profile FILE on a "
+        "machine that\n  has one writes what is needed",
+        device_text(job.device()));
+  }
+  compile::Target target{.device = *device,
+                         .threads = job.threads(),
+                         .limit_bytes = device->bytes,
+                         .profile = profile};
+  const train::JobConfig& config = job.config();
+  if (config.memory_limit) target.limit_bytes = *config.memory_limit;
+  if (config.host_limit) target.host_limit_bytes = *config.host_limit;
+  target.workspace = [profile, kind = device->id.kind, threads = job.threads()](
+                         const Graph& graph, const Node& node, bool on_host) {
+    std::string key =
+        plan::call_key(on_host ? DeviceKind::kCpu : kind, threads, graph, node);
+    auto known = profile.find(plan::Measured::kWorkspace, key);
+    return static_cast<int64_t>(known.value_or(0));
+  };
+  return target;
+}
+
+// What the profile lacks is measured in a few steps of the job.
+void complete(const train::Job& job, const PlanJobOptions& o,
+              plan::Profile& profile) {
+  if (o.profile.empty()) return;
+  try {
+    train::TimedRun timed = train::complete_profile({&job}, profile);
+    if (timed.steps > 0 && !o.json)
+      print("{}\n", train::timed_words(timed, o.profile));
+  } catch (const WorldError& error) {
+    print_error("{}\nNothing was measured; times are estimates.\n",
+                error.what());
+  }
+  write_profile(o.profile, profile);
+}
+
 // As if the job were trained alone.
 int plan_one(const runtime::Machine& machine, const train::NamedJob& named,
-             const PlanJobOptions& o, Json* list) {
+             const PlanJobOptions& o, plan::Profile& profile, Json* list) {
   train::Job job(machine, named.config);
-  auto backend = job.open_device();
-  compile::Target target =
-      runtime::target_of(machine.ops(), *backend, job.threads());
+  std::unique_ptr<runtime::Backend> backend;
+  compile::Target target;
+  if (is_here(machine, job.device())) {
+    complete(job, o, profile);
+    backend = job.open_device();
+    target = runtime::target_of(machine.ops(), *backend, job.threads());
+    target.profile = profile;
+  } else {
+    target = target_from(job, profile);
+  }
   target.has_file = !named.config.spill_dir.empty();
   compile::Planner planner(machine.ops(), train::array_specs({&job}, {}).all,
                            target, train::plan_request(named.config.plan));
@@ -249,13 +307,14 @@ int plan_job(const PlanJobOptions& o) {
   train::JobList list = read_list(o);
   Json answers = Json::array();
   std::set<std::string> seen;
+  plan::Profile profile = read_profile(o.profile);
   int code = kOk;
   for (const train::NamedJob& job : list.jobs) {
     if (!seen.insert(train::config_signature(job.config)).second) continue;
     bool has_title = !list.is_single && !o.json;
     if (has_title) print("{}{}\n", seen.size() > 1 ? "\n" : "", job.name);
-    code =
-        std::max(code, plan_one(*machine, job, o, o.json ? &answers : nullptr));
+    code = std::max(
+        code, plan_one(*machine, job, o, profile, o.json ? &answers : nullptr));
   }
   if (o.json) {
     print("{}\n", (list.is_single ? answers.at(0) : answers).dump(1));

@@ -12,6 +12,7 @@ struct PlanJobOptions {
   std::string memory_limit, host_limit, solver;  // empty: as the job says
   bool json = false;
   std::string save, svg, dot;  // files to write; empty: none
+  std::string profile;         // what was measured; completed and written
 };
 
 // The exit code.

@@ -9,6 +9,7 @@
 #include "braid/cli/display/model_words.h"
 #include "braid/cli/out_dir.h"
 #include "braid/cli/output.h"
+#include "braid/cli/profile_file.h"
 #include "braid/cli/signals.h"
 #include "braid/cli/verbs/options.h"
 #include "braid/cli/verbs/step_eval.h"
@@ -16,6 +17,7 @@
 #include "braid/cli/verbs/step_recorder.h"
 #include "braid/train/run/run.h"
 #include "braid/train/run/run_words.h"
+#include "braid/train/run/time_run.h"
 
 namespace braid::cli {
 namespace {
@@ -55,6 +57,8 @@ void declare(CLI::App& app, StepOptions& o) {
       "Of memory that a plan moves things to");
   add("--plan", o.plan, "FILE", "YAML: keep, recompute, offload, spill");
   add("--spill-dir", o.spill_dir, "DIR", "For what a plan keeps in a file");
+  add("--profile", o.profile, "FILE",
+      "Measured seconds; what is missing is measured");
   add.whole("--checkpoint-every", job.checkpoint.every, "K", "Steps (never)");
   app.footer(
       fmt::format("{}\n{}\n{}\n{}\n"
@@ -106,12 +110,26 @@ int report_stop(const train::Run& run, const StepRecorder& recorder) {
   return kInterrupted;
 }
 
+plan::Profile profile_for(const StepJob& job, const std::string& path) {
+  plan::Profile profile = read_profile(path);
+  if (path.empty()) return profile;
+  std::vector<const train::Job*> jobs;
+  for (const auto& member : job.members) jobs.push_back(member.get());
+  train::TimedRun timed = train::complete_profile(
+      jobs, profile, {.together = true, .plan = job.plan});
+  write_profile(path, profile);
+  if (timed.steps > 0) print("{}\n", train::timed_words(timed, path));
+  return profile;
+}
+
 std::unique_ptr<train::Run> make_run(const StepJob& job,
-                                     std::unique_ptr<StepRecorder> recorder) {
+                                     std::unique_ptr<StepRecorder> recorder,
+                                     plan::Profile profile) {
   train::RunOptions options{.stop = stop_requested,
                             .recorder = std::move(recorder),
                             .together = true,
                             .plan = job.plan,
+                            .profile = std::move(profile),
                             .lag = 0};
   if (!job.is_array) {
     return std::make_unique<train::Run>(job.first(), std::move(options));
@@ -158,7 +176,8 @@ int run_step(const StepOptions& options) {
   auto recorder =
       std::make_unique<StepRecorder>(job, out, [&] { preparing.reset(); });
   StepRecorder& records = *recorder;
-  auto run = make_run(job, std::move(recorder));
+  auto run =
+      make_run(job, std::move(recorder), profile_for(job, options.profile));
   return train_steps(job, *run, records, out);
 }
 

@@ -26,6 +26,7 @@ struct StepOptions {
   std::string memory_limit;  // bytes; empty: none
   std::string host_limit;    // of memory that a plan moves things to
   std::string spill_dir;     // a folder; empty: none
+  std::string profile;       // what was measured; completed and written
   std::string out;
 
   std::optional<io::pt2::NamedLoss> named_loss() const;

@@ -7,6 +7,7 @@
 #include "braid/cli/job_arguments.h"
 #include "braid/cli/log_options.h"
 #include "braid/cli/output.h"
+#include "braid/cli/profile_file.h"
 #include "braid/cli/signals.h"
 #include "braid/cli/verbs/compile_jobs.h"
 #include "braid/cli/verbs/options.h"
@@ -17,6 +18,7 @@
 #include "braid/train/run/changed_job.h"
 #include "braid/train/run/own_files.h"
 #include "braid/train/run/run.h"
+#include "braid/train/run/time_run.h"
 
 namespace braid::cli {
 namespace {
@@ -37,7 +39,7 @@ void declare_output(CLI::App& app, TrainOptions& o) {
   AddOption add(app);
   add("--trace", o.trace, "FILE", "Write what was done when, for Perfetto");
   add("--profile", o.profile, "FILE",
-      "Measured seconds: how jobs become arrays");
+      "Measured seconds; what is missing is measured");
   add("--spill-dir", o.spill_dir, "DIR",
       "Of files that a plan makes; as spill_dir=DIR");
 }
@@ -64,9 +66,22 @@ TrainListOptions list_options(const TrainOptions& o) {
           .log = o.log};
 }
 
+plan::Profile profile_for(const train::Job& job, const TrainOptions& o) {
+  plan::Profile profile = read_profile(o.profile);
+  if (o.profile.empty()) return profile;
+  train::TimedRun timed = train::complete_profile({&job}, profile);
+  write_profile(o.profile, profile);
+  if (timed.steps > 0 && !o.log.quiet) {
+    print("{}\n", train::timed_words(timed, o.profile));
+  }
+  return profile;
+}
+
 int run_job(const train::JobConfig& config, const TrainOptions& o,
             bool is_new) {
-  if (!o.trace.empty()) train::check_not_of_run(o.trace, o.out);
+  for (const std::string& file : {o.trace, o.profile}) {
+    if (!file.empty()) train::check_not_of_run(file, o.out);
+  }
   std::string verb = is_new ? "train" : "resume";
   watch_stop_signals();
   std::optional<StopAtOnce> preparing(
@@ -82,6 +97,7 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
                        .stop = stop_requested,
                        .listener = &display,
                        .trace = o.trace,
+                       .profile = profile_for(job, o),
                        .logs_passes = o.log.verbose});
   preparing.reset();
   // Nothing is in the way of other values.

@@ -5,12 +5,13 @@
 #include "braid/base/error.h"
 #include "braid/cli/display/array_display.h"
 #include "braid/cli/output.h"
+#include "braid/cli/profile_file.h"
 #include "braid/cli/signals.h"
 #include "braid/cli/verbs/verb.h"
-#include "braid/io/file/file.h"
 #include "braid/runtime/machine.h"
 #include "braid/train/array/array_plans.h"
 #include "braid/train/run/list_run.h"
+#include "braid/train/run/time_run.h"
 
 namespace braid::cli {
 namespace {
@@ -79,7 +80,7 @@ int run_list(const runtime::Machine& machine, const TrainListOptions& o,
   opening.reset();
   train::Ending ending = run.run();
   if (!o.profile.empty()) {
-    io::write_file_atomically(o.profile, profile.text());
+    write_profile(o.profile, profile);
   }
   if (ending == train::Ending::kInterrupted) {
     display.finish();
@@ -103,14 +104,6 @@ void check_same_jobs(train::JobList list, const std::string& out) {
 
 }  // namespace
 
-plan::Profile read_profile(const std::string& path) {
-  if (path.empty()) return {};
-  auto file = io::MappedFile::open_if_exists(path);
-  if (!file) return {};
-  const auto* begin = reinterpret_cast<const char*>(file->bytes().data());
-  return plan::Profile::parse(std::string(begin, file->bytes().size()));
-}
-
 int train_list(train::JobList list, const TrainListOptions& o) {
   watch_stop_signals();
   auto machine = runtime::this_machine();
@@ -129,6 +122,7 @@ int train_list(train::JobList list, const TrainListOptions& o) {
   train::ArrayPlans plans = train::plan_arrays(*machine, list.jobs, profile);
   if (!o.profile.empty()) {
     train::time_arrays(*machine, list.jobs, plans, profile);
+    train::time_calls(*machine, list.jobs, plans, profile);
     folder.profile = profile;
   }
   for (const train::ArrayPlan& plan : plans.arrays) {

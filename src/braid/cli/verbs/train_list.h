@@ -23,7 +23,4 @@ int train_list(train::JobList list, const TrainListOptions& options);
 // The same for jobs whose folder there is.
 int resume_list(const TrainListOptions& options);
 
-// Measured seconds from a file; none where there is no such file.
-plan::Profile read_profile(const std::string& path);
-
 }  // namespace braid::cli

@@ -40,5 +40,6 @@ Action add_eval(CLI::App& app);
 Action add_predict(CLI::App& app);
 Action add_runs(CLI::App& app);
 Action add_plan(CLI::App& app);
+Action add_bench(CLI::App& app);
 
 }  // namespace braid::cli

@@ -14,13 +14,16 @@
 
 namespace braid::runtime {
 
+class ScratchReserve;
+
 // Scratch memory of one call, planned like any other. Without memory the
 // kernel takes its own, and `needed_bytes` tells afterwards how much it was.
 struct Workspace {
   std::byte* data = nullptr;
   int64_t bytes = 0;
   int64_t needed_bytes = 0;
-  bool is_trial = false;  // run for the bytes alone, on zeros
+  bool is_trial = false;              // run for the bytes alone, on zeros
+  ScratchReserve* reserve = nullptr;  // charged for what passes `bytes`
 };
 
 struct Call {

@@ -1,6 +1,7 @@
 #include "braid/train/array/array.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "braid/base/error.h"
 #include "braid/passes/names.h"
@@ -168,7 +169,8 @@ void Array::resize(int64_t capacity) {
 
 // Members move to the first lanes, in order. Memory of the old array is given
 // back before that of the new one is taken.
-void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds) {
+void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds,
+                    const std::function<void()>& undo) {
   settle(0);
   std::vector<Lane> members;
   std::vector<MemberContent> contents;
@@ -196,9 +198,40 @@ void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds) {
   try {
     fill(capacity, kinds);
   } catch (...) {
+    if (undo) undo();
     fill(capacity_before, kinds_before);
     throw;
   }
+}
+
+bool Array::took_more_scratch() const {
+  for (size_t i = 0; i < programs_->size(); ++i) {
+    if (programs_->executor(i).took_more_scratch()) return true;
+  }
+  return false;
+}
+
+Array::PlanReview Array::plan_again() {
+  PlanReview review;
+  for (size_t i = 0; i < programs_->size(); ++i) {
+    std::ranges::move(programs_->executor(i).scratch_mistakes(),
+                      std::back_inserter(review.mistakes));
+  }
+  if (review.mistakes.empty()) return review;
+  for (const auto& m : review.mistakes) {
+    backend_.set_workspace(m.signature, m.needed_bytes, m.on_host);
+  }
+  try {
+    rebuild(capacity(), kinds_, [&] {
+      for (const auto& m : review.mistakes) {
+        backend_.set_workspace(m.signature, m.planned_bytes, m.on_host);
+      }
+    });
+    review.fits = true;
+  } catch (const WorldError&) {
+    // Steps go on as they were.
+  }
+  return review;
 }
 
 void Array::activate(const std::vector<bool>& steps) {

@@ -84,6 +84,15 @@ class Array {
   // everything is as before.
   void resize(int64_t capacity);
   void compact() { resize(size()); }
+  // Where calls took more scratch than was planned for them: compiles anew with
+  // what they took. Blocks as resize(). When that does not fit the limits all
+  // is as before.
+  bool took_more_scratch() const;
+  struct PlanReview {
+    std::vector<runtime::ScratchMistake> mistakes;
+    bool fits = false;
+  };
+  PlanReview plan_again();
   // From now on each member has batches of its own. Blocks as resize().
   void part_batches();
 
@@ -141,7 +150,9 @@ class Array {
   void admit(const Job& job);
   void occupy(size_t lane, const Job& job);
   void compile();
-  void rebuild(int64_t capacity, const std::vector<const Job*>& kinds);
+  // `undo` comes before all is made as it was.
+  void rebuild(int64_t capacity, const std::vector<const Job*>& kinds,
+               const std::function<void()>& undo = {});
   bool is_compiled_for(const Job& job) const;
   const std::map<std::string, Slot>* slots_of(const Job& job) const;
   using VisitBeginning =

@@ -44,9 +44,10 @@ void Array::compile() {
   for (size_t i = 0; i < programs_->size(); ++i) {
     bool is_eval = std::ranges::any_of(
         specs_.evals, [&](const auto& eval) { return eval.second == i; });
+    const plan::Program& program = programs_->program(i);
     feeds_.push_back(std::make_unique<BatchFeed>(
-        first.data(), first.config(), programs_->program(i).graph, capacity(),
-        shares_batches() || is_eval));
+        first.data(), first.config(), program.graph, capacity(),
+        shares_batches() || is_eval, program.num_inputs()));
   }
   own_slots_.assign(1, {});
   for (size_t i = 1; i < kinds_.size(); ++i) {

@@ -35,9 +35,11 @@ double noise_value(int64_t seed, const std::string& name, int64_t step,
 }
 
 BatchFeed::BatchFeed(const JobData& data, const JobConfig& config,
-                     const Graph& graph, int64_t members, bool shares_data)
+                     const Graph& graph, int64_t members, bool shares_data,
+                     std::optional<size_t> num_inputs)
     : seed_(config.seed), sources_(graph.values().size()) {
-  for (ValueId id : graph.inputs()) {
+  std::span<const ValueId> inputs = graph.inputs();
+  for (ValueId id : inputs.first(num_inputs.value_or(inputs.size()))) {
     const Value& value = graph.value(id);
     if (value.name == passes::kMicroInput) continue;
     Source& source = sources_[static_cast<size_t>(id)];

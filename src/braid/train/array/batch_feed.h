@@ -21,9 +21,11 @@ class BatchFeed {
  public:
   // Borrows the graph of the program that runs; B `members`, or 0 for one
   // model. All members have data with these fields and the same noise; of an
-  // array they may share the data, never the noise.
+  // array they may share the data, never the noise. Of a graph of several
+  // micro-batches the inputs of one are fed, its first ones.
   BatchFeed(const JobData& data, const JobConfig& config, const Graph& graph,
-            int64_t members = 0, bool shares_data = false);
+            int64_t members = 0, bool shares_data = false,
+            std::optional<size_t> num_inputs = {});
 
   // Inputs of a step, by lane; draws its noise. Batches must stay until the
   // step is over. An input that members share is that of the first batch.

@@ -60,8 +60,9 @@ class Predictor {
   }
 
   std::optional<double> measured(const ArraySize& size) const {
-    if (profile_.size() == 0) return std::nullopt;
-    return profile_.find(step_key(group_.signature, size));
+    if (profile_.size(plan::Measured::kArray) == 0) return std::nullopt;
+    return profile_.find(plan::Measured::kArray,
+                         step_key(group_.signature, size));
   }
 
   double seconds(const ArraySize& size) const {

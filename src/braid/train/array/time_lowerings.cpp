@@ -84,8 +84,11 @@ plan::Profile time_lowerings(const OpTable& ops, const Graph& forward,
     for (Lowering lowering : lowerings_of(one)) {
       std::string key = plan::lowering_key(backend.info().id.kind, threads, one,
                                            members, lowering);
-      if (known.find(key) || found.find(key)) continue;
-      found.set(key, seconds_of(ops, one, members, lowering, backend, threads));
+      bool is_known = known.find(plan::Measured::kLowering, key) ||
+                      found.find(plan::Measured::kLowering, key);
+      if (is_known) continue;
+      found.set(plan::Measured::kLowering, key,
+                seconds_of(ops, one, members, lowering, backend, threads));
     }
   }
   return found;

@@ -148,7 +148,8 @@ void ListRun::note(const Run& run, const std::vector<size_t>& numbers) {
   const Job& first = run.members()[0]->job();
   ArraySize size{.members = static_cast<int64_t>(numbers.size()),
                  .shared_data = run.shares_batches()};
-  options_.profile->set(step_key(job_signature(first), size), *run.step_s());
+  options_.profile->set(plan::Measured::kArray,
+                        step_key(job_signature(first), size), *run.step_s());
 }
 
 }  // namespace braid::train

@@ -45,6 +45,7 @@ bool Run::tick() {
     reporter_->note_trouble();
     save(look_after());
     retire();
+    review_plan();
     return true;
   } catch (const std::exception& error) {
     has_ended_ = true;
@@ -357,6 +358,20 @@ void Run::retire() {
   if (left == 0 || fits == present) return;
   run_.array->resize(fits);
   loader_.reset();
+}
+
+// Once: what calls take may go on to change with their data, and is charged in
+// any case.
+void Run::review_plan() {
+  if (!options_.plans_again || !run_.array->took_more_scratch()) return;
+  options_.plans_again = false;
+  settle(0);
+  Array::PlanReview review = run_.array->plan_again();
+  if (review.mistakes.empty()) return;
+  loader_.reset();
+  reporter_->say(LogLevel::kWarning, review_words(review));
+  if (!review.fits) return;
+  reporter_->say(LogLevel::kInfo, plan_words(run_.array->programs().set()));
 }
 
 // How many lanes an array should have: members that differ fill all of them;

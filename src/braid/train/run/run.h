@@ -47,6 +47,7 @@ struct RunOptions {
   std::optional<compile::PlanRequest> plan = {};
   plan::Profile profile = {};           // of several jobs, see ArrayOptions
   compile::PassObserver observer = {};  // of what is compiled
+  bool plans_again = true;              // once, when sizes turn out to be wrong
   bool logs_passes = false;  // a line for each pass, with a hash of its result
   // How many steps may be under way before the losses of the first are looked
   // at; absent: what the device is best with. At most kMostLag.
@@ -120,6 +121,8 @@ class Run {
   // Of an array in which all members trained at once: the mean seconds of its
   // steps so far, without evaluations.
   std::optional<double> step_s() const;
+  double stepping_s() const { return full_steps_s_; }  // all of these
+  const runtime::Backend& device() const { return *backend_; }
   bool shares_batches() const {
     return run_.array && run_.array->shares_batches();
   }
@@ -160,6 +163,7 @@ class Run {
   void give_up(MemberRun& member, const std::string& text,
                std::string_view hint);
   MemberList look_after();
+  void review_plan();
   void end_member(MemberRun& member, MemberState state);
   std::vector<double> rates_of(const MemberRun& member) const;
   std::vector<Array::Turn> norm_turns(

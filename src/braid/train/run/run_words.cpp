@@ -136,6 +136,19 @@ std::string plan_words(const compile::ProgramSet& set) {
                             100 * more, more < 0.095 ? 1 : 0);
 }
 
+std::string review_words(const Array::PlanReview& review) {
+  auto beyond = [](const runtime::ScratchMistake& m) {
+    return m.needed_bytes - m.planned_bytes;
+  };
+  const auto& most = *std::ranges::max_element(review.mistakes, {}, beyond);
+  return fmt::format("plan   {} took {} of scratch, not {}: {}", most.call,
+                     bytes_text(most.needed_bytes),
+                     bytes_text(most.planned_bytes),
+                     review.fits ? "planned anew"
+                                 : "no plan fits with that, so it is taken "
+                                   "beside the plan, within the limits");
+}
+
 bool saves_memory(const compile::ProgramSet& set) {
   return set.choice && set.choice->unlimited_s > 0 &&
          std::ranges::any_of(set.plan.segments, [](const plan::Decision& d) {

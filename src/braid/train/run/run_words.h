@@ -36,6 +36,8 @@ std::string array_words(const Array& array, size_t num_jobs);
 // time than without a limit".
 std::string plan_text(const plan::Plan& plan);
 std::string plan_words(const compile::ProgramSet& set);
+// "plan   linear at head took 12 KiB of scratch, not 4 KiB: planned anew"
+std::string review_words(const Array::PlanReview& review);
 // Whether a limit made a plan leave out something.
 bool saves_memory(const compile::ProgramSet& set);
 

@@ -9,17 +9,22 @@
 
 #include "braid/base/bytes.h"
 #include "braid/plan/program.h"
+#include "braid/runtime/scratch_reserve.h"
 
 namespace braid::runtime {
 namespace {
 
 // Blocks are served upwards from the start of the workspace; a block that is
-// the last one when it is freed gives its room back.
+// the last one when it is freed gives its room back. Blocks that do not fit are
+// charged to the reserve until the call is over.
 struct Scratch {
   Workspace* workspace = nullptr;
   const std::vector<Tensor>* donated = nullptr;
   int64_t used = 0;
+  int64_t all = 0;     // of all blocks so far, as if none was freed
   uint32_t taken = 0;  // bit per output
+  bool is_beyond = false;
+  std::vector<std::pair<Account*, int64_t>> charges = {};
 };
 
 thread_local Scratch scratch;
@@ -104,19 +109,31 @@ class ScratchAllocator : public c10::Allocator {
         return {output.data, output.data, release_donated, c10::kCPU};
       }
     }
-    int64_t begin = scratch.used;
-    int64_t end = begin + kHeader + align_up(bytes, plan::kAlignment);
+    int64_t block = kHeader + align_up(bytes, plan::kAlignment);
+    int64_t begin = scratch.used, end = begin + block;
     Workspace& w = *scratch.workspace;
-    w.needed_bytes = std::max(w.needed_bytes, end);
+    scratch.all += block;
     if (!w.data || end > w.bytes) {
       // A trial call has no memory, but must count as if blocks were stacked.
       if (!w.data) scratch.used = end;
+      take_beyond(block);
       return behind().allocate(static_cast<size_t>(bytes));
     }
+    w.needed_bytes =
+        std::max(w.needed_bytes, scratch.is_beyond ? scratch.all : end);
     scratch.used = end;
     reinterpret_cast<Header*>(w.data + begin)->end = end;
     void* data = w.data + begin + kHeader;
     return {data, data, free_scratch, c10::kCPU};
+  }
+
+  // Where there is room for a block is not known before it was charged.
+  static void take_beyond(int64_t block) {
+    Workspace& w = *scratch.workspace;
+    scratch.is_beyond = true;
+    w.needed_bytes = std::max(w.needed_bytes, scratch.all);
+    if (w.is_trial || !w.reserve) return;
+    scratch.charges.emplace_back(&w.reserve->charge(block), block);
   }
 
   std::mutex mutex_;
@@ -147,9 +164,12 @@ ScratchUse::~ScratchUse() { allocator().leave(); }
 
 ScratchScope::ScratchScope(Workspace& workspace,
                            const std::vector<Tensor>& donated) {
-  scratch = {&workspace, &donated, 0, 0};
+  scratch = {&workspace, &donated};
 }
 
-ScratchScope::~ScratchScope() { scratch = {}; }
+ScratchScope::~ScratchScope() {
+  for (auto [account, bytes] : scratch.charges) account->release(bytes);
+  scratch = {};
+}
 
 }  // namespace braid::runtime

@@ -17,13 +17,14 @@
 
 #include "braid/base/bytes.h"
 #include "braid/ops/core/foreign.h"
+#include "braid/plan/call_signature.h"
+#include "braid/runtime/cpu_scratch.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cuda/compute_stream.h"
 #include "braid/runtime/kernels/cuda/cuda_graph.h"
 #include "braid/runtime/kernels/cuda/cuda_kernels.h"
 #include "braid/runtime/kernels/cuda/cuda_rings.h"
 #include "braid/runtime/kernels/cuda/cuda_scratch.h"
-#include "braid/runtime/signature.h"
 #include "braid/runtime/trial_call.h"
 
 namespace braid::runtime {
@@ -126,8 +127,10 @@ class CudaBackend : public Backend {
   int64_t lag() const override { return 2; }
   Thunk prepare(const Call& call) override;
   Thunk prepare_host(const Call& call) override;
-  int64_t measure_workspace(const Graph& graph, const Node& node,
-                            int threads) override;
+  int64_t measure_workspace(const Graph& graph, const Node& node, int threads,
+                            bool on_host) override;
+  void set_workspace(const std::string& signature, int64_t bytes,
+                     bool on_host) override;
   std::unique_ptr<EventSet> make_events(int32_t count) override;
   void begin_pass(EventSet& events) override;
   void copy(plan::Stream stream, std::byte* to, const std::byte* from,
@@ -136,6 +139,9 @@ class CudaBackend : public Backend {
   void disk_run(const Thunk& run, const Issue& issue) override;
   void wait(EventSet& events, int32_t event) override;
   // Errors are kept for the next wait, write or read: destructors call this.
+  void finish_calls() override {
+    check_cuda(cudaStreamSynchronize(compute().get()), "cudaStreamSynchronize");
+  }
   void synchronize() override;
   Thunk capture(const Thunk& body) override;
 
@@ -162,6 +168,7 @@ class CudaBackend : public Backend {
   CudaGraph* recording_ = nullptr;
   KernelTable kernels_;
   std::map<std::string, int64_t> measured_;  // workspace by signature
+  CpuScratch host_scratch_;
 };
 
 CudaBackend::CudaBackend(const KernelTable& cpu_kernels,
@@ -235,9 +242,10 @@ Thunk CudaBackend::prepare_host(const Call& call) {
 }
 
 int64_t CudaBackend::measure_workspace(const Graph& graph, const Node& node,
-                                       int threads) {
+                                       int threads, bool on_host) {
+  if (on_host) return host_scratch_.measure(graph, node, threads);
   if (is_foreign(node)) return 0;
-  std::string signature = call_signature(graph, node, threads);
+  std::string signature = plan::call_signature(graph, node, threads);
   auto known = measured_.find(signature);
   if (known != measured_.end()) return known->second;
   Current current(*this);
@@ -252,6 +260,12 @@ int64_t CudaBackend::measure_workspace(const Graph& graph, const Node& node,
   int64_t bytes = measure_scratch(kernels_.prepare(call), node.op->name);
   check_cuda(cudaStreamSynchronize(compute().get()), "a trial call");
   return measured_[signature] = bytes;
+}
+
+void CudaBackend::set_workspace(const std::string& signature, int64_t bytes,
+                                bool on_host) {
+  if (on_host) return host_scratch_.set(signature, bytes);
+  measured_[signature] = bytes;
 }
 
 std::unique_ptr<EventSet> CudaBackend::make_events(int32_t count) {

@@ -6,8 +6,8 @@
 
 #include "braid/graph/graph.h"
 
-namespace braid::runtime {
+namespace braid::plan {
 
 std::string call_signature(const Graph& graph, const Node& node, int threads);
 
-}  // namespace braid::runtime
+}  // namespace braid::plan

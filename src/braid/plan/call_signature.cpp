@@ -1,9 +1,9 @@
-#include "braid/runtime/signature.h"
+#include "braid/plan/call_signature.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace braid::runtime {
+namespace braid::plan {
 namespace {
 
 void append(std::string& text, const Graph& graph, ValueId id) {
@@ -38,4 +38,4 @@ std::string call_signature(const Graph& graph, const Node& node, int threads) {
   return text;
 }
 
-}  // namespace braid::runtime
+}  // namespace braid::plan
