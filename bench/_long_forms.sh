@@ -34,3 +34,15 @@ check() {
   tail -n 1 "$log"
   printf '%-16s %s%s\n' "$name" "$(summary)" "${form:+, long form}" >>"$file"
 }
+
+# check_program PROGRAM [FILTER]: the long form of C++ tests, a line for them.
+check_program() {
+  local program=$1 filter=${2:-*}
+  say "$(basename "$0" .sh): $program $filter"
+  BRAID_TEST_LONG=1 "build/tests/${program}_tests" --gtest_filter="$filter" \
+    >"$log" 2>&1 || status=1
+  grep -E '^\[  FAILED' "$log" || true
+  printf '%-16s %s%s, long form\n' "$program" \
+    "$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests\?\./\1 passed/p' "$log")" \
+    "$(sed -n 's/^ *\([0-9]*\) FAILED TESTS\?$/, \1 failed/p' "$log")" | tee -a "$file"
+}

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch.optim import lr_scheduler
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-STEPS = 100
+STEPS = 60
 SIZES = {
     "mlp": {"features": 6, "hidden": 10, "layers": 2, "classes": 3},
     "resblock": {"channels": 4, "blocks": 1, "classes": 3, "side": 8},

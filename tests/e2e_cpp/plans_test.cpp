@@ -243,7 +243,12 @@ TEST_P(PlansOnModels, KernelsTakeNoMemoryBesideThePlan) {
   for (auto activations :
        {plan::Activations::kKeep, plan::Activations::kRecompute}) {
     TrainerOptions made = options();
-    made.plan = plan::uniform(segments(), {activations});
+    made.optimizer = optimizer(3);
+    plan::Decision away = {.activations = activations};
+    if (activations == plan::Activations::kRecompute) {
+      away.update = plan::Update::kHost;
+    }
+    made.plan = plan::uniform(segments(), away);
     runtime::CpuBackend backend(kernels(), {});
     Trainer trainer(table(), forward(), backend, made);
     initialise(trainer);
@@ -258,6 +263,58 @@ TEST_P(PlansOnModels, KernelsTakeNoMemoryBesideThePlan) {
 std::string name_of(const testing::TestParamInfo<std::string>& info) {
   return model_name(info.param);
 }
+
+// Models as people use them, at small sizes: every decision forced on all
+// segments, and random plans.
+class PlansOnZoo : public PlansOnModels {
+ protected:
+  static std::vector<plan::Decision> forced() {
+    std::vector<plan::Decision> all;
+    for (int i = 1; i < 3; ++i) {
+      all.push_back({.activations = static_cast<plan::Activations>(i)});
+      all.push_back({.parameters = static_cast<plan::Parameters>(i)});
+    }
+    for (int i = 1; i < 4; ++i) {
+      all.push_back({.update = static_cast<plan::Update>(i)});
+    }
+    return all;
+  }
+};
+
+TEST_P(PlansOnZoo, EveryDecisionEndsBitwiseAsTheUnplannedRun) {
+  bool is_long = std::getenv("BRAID_TEST_LONG") != nullptr;
+  Random random(105);
+  std::vector<plan::Plan> plans;
+  for (const plan::Decision& d : forced()) {
+    bool taken = is_long || below(random, 3) == 0;
+    if (taken) plans.push_back(plan::uniform(segments(), d, below(random, 3)));
+  }
+  for (int i = 0; i < (is_long ? kPlans : 2); ++i) {
+    plans.push_back(plan::random_plan(random, segments(), 4));
+  }
+  TrainerOptions made = options(0, 1, 3);
+  Result expected = run(made, plan::keep_all(segments()));
+  for (const plan::Plan& plan : plans) {
+    SCOPED_TRACE(plan::plan_text(plan));
+    expect_equal(run(made, plan), expected);
+    if (HasFailure()) break;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, PlansOnZoo,
+    testing::Values(
+        "lstm_lm(batch=3,length=5,vocab=11,width=8,hidden=8,tied=1)",
+        "resnet18(batch=3,side=40,width=4,classes=5)",
+        "mobilenet_v3_large(batch=2,side=24,classes=5)",
+        "vit(batch=3,side=24,patch=8,width=12,heads=3,layers=2,classes=5)",
+        "pointnet_cls(batch=4,points=13,width=4,classes=5)",
+        "bert(batch=2,length=7,positions=9,vocab=13,token_types=3,width=8,"
+        "heads=2,"
+        "layers=2)",
+        "gpt2(batch=2,length=7,positions=9,vocab=13,width=8,heads=2,layers=3)"),
+    name_of);
+
 INSTANTIATE_TEST_SUITE_P(Models, PlansOnModels,
                          testing::ValuesIn(small_models()), name_of);
 

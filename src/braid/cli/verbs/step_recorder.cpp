@@ -144,18 +144,12 @@ void StepRecorder::restore(train::MemberRun&, train::Array& array) {
 }
 
 void StepRecorder::tap_gradients(train::Array& array) {
-  gradients_.resize(job_.members.size());
   tapped_ = &array.programs().executor(0);
   tapped_->tap_gradients(
       [this, &state = std::as_const(array).state()](
           SlotId parameter, std::span<const std::byte> bytes) {
-        const Slot& slot = state.slots()[static_cast<size_t>(parameter)];
-        size_t size = bytes.size() / gradients_.size();
-        for (size_t k = 0; k < gradients_.size(); ++k) {
-          auto part = bytes.subspan(k * size, size);
-          gradients_[k].add(slot.name, slot.dtype, slot.shape,
-                            {part.begin(), part.end()});
-        }
+        gradients_[parameter] = {state.slots()[static_cast<size_t>(parameter)],
+                                 {bytes.begin(), bytes.end()}};
       });
 }
 
@@ -164,10 +158,17 @@ void StepRecorder::tap_gradients(train::Array& array) {
 void StepRecorder::write_gradients() {
   tapped_->tap_gradients({});
   tapped_ = nullptr;
-  for (size_t k = 0; k < gradients_.size(); ++k) {
+  for (size_t k = 0; k < job_.members.size(); ++k) {
+    io::TensorList of_member;
+    for (const auto& [id, gradient] : gradients_) {
+      const auto& [slot, bytes] = gradient;
+      size_t size = bytes.size() / job_.members.size();
+      auto part = std::span(bytes).subspan(k * size, size);
+      of_member.add(slot.name, slot.dtype, slot.shape,
+                    {part.begin(), part.end()});
+    }
     auto folder = out_.member_path(static_cast<int64_t>(k));
-    io::write_safetensors(folder / "grads.safetensors",
-                          gradients_[k].tensors());
+    io::write_safetensors(folder / "grads.safetensors", of_member.tensors());
   }
   gradients_.clear();
 }

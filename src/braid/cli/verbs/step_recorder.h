@@ -56,7 +56,8 @@ class StepRecorder : public train::Recorder {
   Clock::time_point began_ = {};  // with the step after
   int64_t began_step_ = 0;
   runtime::Executor* tapped_ = nullptr;    // until the first step is over
-  std::vector<io::TensorList> gradients_;  // by member
+  // By parameter, of all members; in which order they came depends on the plan.
+  std::map<SlotId, std::pair<Slot, std::vector<std::byte>>> gradients_;
 };
 
 }  // namespace braid::cli

@@ -85,9 +85,9 @@ void NormLog::add(const Array& array, size_t phase,
     int64_t lane = array.lane(turn.member);
     if (!slot.belongs_to(lane)) continue;
     size_t begin = is_common ? static_cast<size_t>(lane) * size : 0;
-    gradients_[turn.member][phase].push_back(
-        {parameter, slot.own_name(),
-         sum_of_squares(bytes.subspan(begin, size), slot.dtype)});
+    gradients_[turn.member][phase][parameter] = {
+        slot.own_name(),
+        sum_of_squares(bytes.subspan(begin, size), slot.dtype)};
   }
 }
 
@@ -97,13 +97,12 @@ io::Scalars NormLog::take(const MemberRun& member, const Array& array) {
   for (const auto& [phase, gradients] : gradients_[member.member]) {
     NormTable of_gradients(member.job().config().log_norms);
     NormTable of_weights(member.job().config().log_norms);
-    for (const Gradient& gradient : gradients) {
-      const Slot& slot =
-          array.state().slots()[static_cast<size_t>(gradient.parameter)];
+    for (const auto& [parameter, gradient] : gradients) {
+      const Slot& slot = array.state().slots()[static_cast<size_t>(parameter)];
       of_gradients.add(gradient.name, gradient.squares);
       of_weights.add(
           gradient.name,
-          sum_of_squares(array.state().read_member(gradient.parameter,
+          sum_of_squares(array.state().read_member(parameter,
                                                    array.lane(member.member)),
                          slot.dtype));
     }

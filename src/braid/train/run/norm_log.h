@@ -30,11 +30,11 @@ class NormLog {
  private:
   // The sum of squares of a parameter's gradient, by its own name.
   struct Gradient {
-    SlotId parameter;
     std::string name;
     double squares;
   };
-  using ByPhase = std::map<size_t, std::vector<Gradient>>;
+  // By parameter: in which order they come depends on the plan.
+  using ByPhase = std::map<size_t, std::map<SlotId, Gradient>>;
 
   void add(const Array& array, size_t phase,
            const std::vector<Array::Turn>& turns, SlotId parameter,

@@ -18,8 +18,9 @@ void give_normed(RuleContext& c, NormFunction f, bool trains) {
                     c.tensor_or_none("running_var"), norm);
   c.give(normed.y);
   if (!running || !trains) return;
-  c.write("running_mean", normed.running_mean);
-  c.write("running_var", normed.running_var);
+  // What reads them later reads numbers, as in PyTorch.
+  c.write("running_mean", detach(normed.running_mean));
+  c.write("running_var", detach(normed.running_var));
 }
 
 void batch_norm_rule(RuleContext& c) {
