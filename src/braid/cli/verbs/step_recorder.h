@@ -55,7 +55,7 @@ class StepRecorder : public train::Recorder {
   using Clock = std::chrono::steady_clock;
   Clock::time_point began_ = {};  // with the step after
   int64_t began_step_ = 0;
-  runtime::Executor* tapped_ = nullptr;    // until the first step is over
+  runtime::Executor* tapped_ = nullptr;  // until the first step is over
   // By parameter, of all members; in which order they came depends on the plan.
   std::map<SlotId, std::pair<Slot, std::vector<std::byte>>> gradients_;
 };

@@ -100,11 +100,10 @@ io::Scalars NormLog::take(const MemberRun& member, const Array& array) {
     for (const auto& [parameter, gradient] : gradients) {
       const Slot& slot = array.state().slots()[static_cast<size_t>(parameter)];
       of_gradients.add(gradient.name, gradient.squares);
-      of_weights.add(
-          gradient.name,
-          sum_of_squares(array.state().read_member(parameter,
-                                                   array.lane(member.member)),
-                         slot.dtype));
+      of_weights.add(gradient.name,
+                     sum_of_squares(array.state().read_member(
+                                        parameter, array.lane(member.member)),
+                                    slot.dtype));
     }
     std::string prefix = model.networks()[model.phases()[phase].network].name;
     if (!prefix.empty()) prefix += "/";
