@@ -127,12 +127,12 @@ def little(bench):
             "data: {source: arithmetic, length: 64, count: 64}\noptimizer: adamw\n"
             "batch_size: 8\nsteps: 2\n"
         )
-        free = json.loads(bench.braid("plan", job, "--json"))
+        free = json.loads(bench.braid("plan", job, "--json"))["predicted"]
         for share in (0.99, 0.95, 0.9):
-            limit = int(share * free["peak_bytes"])
+            limit = int(share * free["bytes"])
             report = json.loads(bench.braid("plan", job, "--json", "--memory-limit", limit))
-            slower = report["step_s"] / free["step_s"]
-            used = report["peak_bytes"] / limit
+            slower = report["predicted"]["seconds"] / free["seconds"]
+            used = report["predicted"]["bytes"] / limit
             bench.say(f"  {layers:3} layers  {share:.2f} of the need: {slower:.4f} of the time,"
                       f" {used:.3f} of the limit")  # fmt: skip
 
