@@ -100,6 +100,8 @@ plan::Profile with_links(plan::Profile profile, const plan::DeviceInfo& device,
                          double bytes_per_s) {
   const plan::DeviceInfo* known = profile.device(device.id.kind);
   plan::Rates rates = known ? known->rates : device.rates;
+  // What a copy takes from computing are its bytes, however long they last.
+  rates.compute_lost_to_copies *= bytes_per_s / rates.to_device_bytes_per_s;
   rates.to_device_bytes_per_s = rates.to_host_bytes_per_s = bytes_per_s;
   rates.one_bus = false;
   profile.set_device(plan::with_rates(device, rates));

@@ -111,6 +111,9 @@ TEST(Planner, HostMemoryHasALimitToo) {
   std::string text = thrown_by<std::runtime_error>(
       [&] { compiled(kTransformer, kNoLimit, spilled, 1000); });
   EXPECT_NE(text.find("over host_limit (1000 B)"), std::string::npos) << text;
+  text = thrown_by<std::runtime_error>(
+      [&] { compiled(kTransformer, need / 8, {}, 1000); });
+  EXPECT_NE(text.find("or host_limit"), std::string::npos) << text;
 }
 
 TEST(Planner, CutsAndJoinsSegments) {
@@ -153,6 +156,40 @@ TEST(Planner, RowsKnowWhatUniformProgramsTake) {
     EXPECT_GE(replay.peak_bytes, live) << decision_text(decision);
     EXPECT_LE(replay.peak_bytes, live * 1.15) << decision_text(decision);
     EXPECT_EQ(replay.host_bytes > 0, set.host_bytes > 0);
+  }
+}
+
+// Tied weights, layers that share what they keep, updates that wait: whatever
+// the model, what is read off its programs is an instance that solvers take.
+TEST(Planner, RowsOfAnyModelAreAnInstance) {
+  for (const char* model :
+       {kDeep, "lstm_lm(batch=16,length=32,vocab=1000,width=256)",
+        "lstm_lm(batch=3,length=5,vocab=11,width=8,hidden=8,tied=1)",
+        "resnet18(batch=3,side=40,width=4,classes=5)",
+        "gpt2(batch=2,length=7,positions=9,vocab=1300,width=8,heads=2,"
+        "layers=3)"}) {
+    for (int variant = 0; variant < 4; ++variant) {
+      StepSpec spec = spec_of(model);
+      spec.micro_batches = 1 + variant / 2;
+      if (variant % 2 == 1) passes::set_option(spec.optimizer, "clip_norm", 1);
+      Target target{.has_file = true};
+      Planner planner(table(), {spec}, target, {});
+      for (auto order : {plan::Order::kMicroBatches, plan::Order::kLayers}) {
+        plan::ProgramRows rows = planner.rows(order);
+        rows.instance.depths = {0, 1};
+        EXPECT_NO_THROW(plan::check_instance(rows.instance, model));
+      }
+    }
+  }
+}
+
+// A head so wide that its gradient is more than all that its slot keeps.
+TEST(Planner, PlansAWideHeadForEveryLimit) {
+  const char* model = "lstm_lm(batch=16,length=32,vocab=1000,width=256)";
+  int64_t need = compiled(model, kNoLimit).peak_bytes;
+  for (int percent : {95, 80, 70, 60}) {
+    int64_t limit = need * percent / 100;
+    EXPECT_LE(compiled(model, limit).peak_bytes, limit) << percent;
   }
 }
 

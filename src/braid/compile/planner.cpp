@@ -133,7 +133,8 @@ ProgramSet Planner::programs() const {
     return checked(programs(given_.filled()), kPlanHint);
   }
   PlanChoice choice = choose(choice_options());
-  ProgramSet set = checked(programs(choice.plan), plan::kMemoryHint);
+  ProgramSet set = checked(programs(choice.plan),
+                           plan::memory_hint(target_.host_limit_bytes));
   set.choice = std::move(choice);
   return set;
 }

@@ -225,6 +225,13 @@ void measure_units(Program& program);
 inline constexpr std::string_view kMemoryHint =
     "raise the limit, or take a smaller batch_size, accumulate: 2, "
     "precision: bf16,\n  or fewer jobs at once";
+// The same where host memory has a limit too.
+inline constexpr std::string_view kMemoryAndHostHint =
+    "raise the limit, or host_limit, or take a smaller batch_size, "
+    "accumulate: 2,\n  precision: bf16, or fewer jobs at once";
+inline std::string_view memory_hint(int64_t host_limit_bytes) {
+  return host_limit_bytes == kNoLimit ? kMemoryHint : kMemoryAndHostHint;
+}
 
 // The report for a limit that cannot be kept: planned, by layer, missing.
 // `other_bytes` are those of slots that only other programs of the set have.

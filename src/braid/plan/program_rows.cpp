@@ -214,10 +214,10 @@ class UniformProgram {
     for (size_t j = n_; slot >= n_ && j-- > segment + 1;) counted += late_[j];
     int64_t live = slots_[slot].live_bytes;
     if (slot == 2 * n_ - 1) live = std::max(live, update_bytes_);
-    // What leaves after the slot is in it until then.
-    return std::max({live - counted,
-                     slots_[slot].out_bytes - slots_[slot].in_bytes,
-                     int64_t{0}});
+    // What leaves after the slot is in it until then, and so is what stays.
+    int64_t leaves = slots_[slot].out_bytes - slots_[slot].in_bytes;
+    int64_t stays = slot < n_ ? 0 : late_[segment] - kept_[segment];
+    return std::max({live - counted, leaves, leaves + stays, int64_t{0}});
   }
 
   const Program& program_;

@@ -267,7 +267,9 @@ void Executor::play(int32_t begin, int32_t end) {
   CallSettings settings;
   present_threads_ = 0;  // others may have set them meanwhile
   for (int32_t at = begin; at < end; ++at) {
-    play_instruction(program_.instructions[static_cast<size_t>(at)]);
+    const Instruction& i = program_.instructions[static_cast<size_t>(at)];
+    play_instruction(i);
+    if (seconds_ && i.stream != plan::Stream::kCompute) backend_.synchronize();
   }
 }
 

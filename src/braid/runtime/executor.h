@@ -92,8 +92,9 @@ class Executor {
       std::function<void(SlotId parameter, std::span<const std::byte>)>;
   void tap_gradients(GradientTap tap) { tap_ = std::move(tap); }
 
-  // Adds the seconds of each call, by number, to `seconds` in the next steps;
-  // null stops it, and then the numbers are complete.
+  // Adds the seconds of each call, by number, to `seconds` in the next steps,
+  // in which nothing runs beside anything else; null stops it, and then the
+  // numbers are complete.
   void time_calls(std::vector<double>* seconds);
 
   // Whether calls took more scratch than was planned for them, which the

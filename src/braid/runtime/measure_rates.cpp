@@ -14,7 +14,7 @@ namespace {
 
 using plan::Stream;
 
-constexpr int64_t kBlock = 32 << 20;      // bytes of a large copy
+constexpr int64_t kBlock = 64 << 20;  // of a large copy: more than caches hold
 constexpr int64_t kLeastBlock = 1 << 16;  // smaller ones say nothing
 constexpr int64_t kSmall = 4096;
 constexpr int kRounds = 5;
@@ -176,23 +176,24 @@ class Measurement {
     return kCopies * static_cast<double>(block_) / moving;
   }
 
-  // Copies go on for longer than the computation beside them.
+  // Of a computation that goes on for longer than the copies beside it.
   double lost_to_copies() {
+    constexpr int kBeside = 8, kTimesLonger = 4;
+    double copying =
+        kBeside * static_cast<double>(block_) / rates_.to_device_bytes_per_s;
     OneCall sum(backend_, sum_graph(ops_, block_), request_.threads);
-    constexpr int kTimes = 8;
-    double alone = sum.seconds(kTimes) * kTimes;
-    double copy = static_cast<double>(block_) / rates_.to_device_bytes_per_s;
-    auto copies = static_cast<int>(4 * alone / copy) + 1;
+    auto times = static_cast<int>(kTimesLonger * copying / sum.seconds(2)) + 1;
+    double alone = sum.seconds(times) * times;
     std::vector<double> lost;
     for (int round = 0; round < kRounds; ++round) {
       backend_.begin_pass(*events_);
-      for (int i = 0; i < copies; ++i) {
+      for (int i = 0; i < kBeside; ++i) {
         backend_.copy(Stream::kHostToDevice, on_device_[0].data(),
                       on_host_[0].data(), block_, {*events_});
       }
-      double beside = seconds_of([&] { sum.run(kTimes); });
+      double beside = seconds_of([&] { sum.run(times); });
       backend_.synchronize();
-      lost.push_back(1 - alone / std::max(beside, alone));
+      lost.push_back(std::max(0.0, beside - alone) / copying);
     }
     std::ranges::nth_element(lost, lost.begin() + kRounds / 2);
     return lost[kRounds / 2];

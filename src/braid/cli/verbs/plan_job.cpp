@@ -219,7 +219,7 @@ int infeasible(const train::Job& job, const compile::PlanReport& report) {
         bytes_text(limit), trial.bytes - limit, bytes_text(trial.bytes),
         trial.bytes);
   }
-  print_error("HINT: {}\n", plan::kMemoryHint);
+  print_error("HINT: {}\n", plan::memory_hint(host_limit));
   return kFailed;
 }
 

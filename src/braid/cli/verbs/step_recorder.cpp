@@ -126,8 +126,6 @@ void StepRecorder::tidy(train::RunContext& run) {
 
 void StepRecorder::create(train::RunContext& run) {
   on_ready_();
-  began_step_ = saved_step_;
-  began_ = Clock::now();
   out_.create();
   if (source_) {
     io::remove_litter(out_.checkpoints());
@@ -135,6 +133,7 @@ void StepRecorder::create(train::RunContext& run) {
   } else {
     tap_gradients(*run.array);
   }
+  clock_.begin(saved_step_);
 }
 
 // All of them, once the last has its lane.
@@ -175,7 +174,8 @@ void StepRecorder::write_gradients() {
 
 void StepRecorder::add_loss(const train::MemberRun& member, size_t, int64_t,
                             double loss) {
-  if (tapped_) write_gradients();
+  if (tapped_) clock_.leave_out([&] { write_gradients(); });
+  clock_.note(member.record().step, job_.first().num_steps());
   losses_[member.number].push_back(loss);
 }
 
@@ -188,20 +188,19 @@ void StepRecorder::save(train::RunContext& run, const train::Reporter&,
     for (const auto& of_member : losses_) {
       losses.push_back(losses_json(of_member));
     }
-    checkpoints_.save(
-        step, train::whole_files(run.array->state()),
-        {{"step", step}, {"losses", losses}, {"arguments", job_.arguments}});
+    clock_.leave_out([&] {
+      checkpoints_.save(
+          step, train::whole_files(run.array->state()),
+          {{"step", step}, {"losses", losses}, {"arguments", job_.arguments}});
+    });
     saved_step_ = step;
   }
   if (step == job_.first().num_steps()) write_results(*run.array);
 }
 
 void StepRecorder::write_results(train::Array& array) const {
-  std::chrono::duration<double> took = Clock::now() - began_;
-  auto steps = static_cast<double>(job_.first().num_steps() - began_step_);
-  std::string memory =
-      memory_json(job_, array, took.count() / std::max(steps, 1.0)).dump(2) +
-      "\n";
+  double step_s = clock_.seconds(job_.first().num_steps());
+  std::string memory = memory_json(job_, array, step_s).dump(2) + "\n";
   for (size_t k = 0; k < losses_.size(); ++k) {
     auto lane = static_cast<int64_t>(k);
     auto folder = out_.member_path(lane);

@@ -4,10 +4,12 @@
 // goes on.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "braid/cli/out_dir.h"
@@ -16,6 +18,40 @@
 #include "braid/train/run/recorder.h"
 
 namespace braid::cli {
+
+// Seconds of a step: without the first one, where there are others, because
+// that one makes what they find, and without the writing of files.
+class StepClock {
+ public:
+  void begin(int64_t step) {
+    began_ = Clock::now();
+    began_step_ = step;
+    is_first_ = true;
+  }
+  // The loss of a step is known; so many are over, of so many in all.
+  void note(int64_t step, int64_t num_steps) {
+    bool was_first = std::exchange(is_first_, false);
+    if (!was_first || step >= num_steps) return;
+    began_ = Clock::now();
+    began_step_ = step;
+  }
+  void leave_out(const std::function<void()>& writing) {
+    Clock::time_point before = Clock::now();
+    writing();
+    began_ += Clock::now() - before;
+  }
+  double seconds(int64_t num_steps) const {
+    std::chrono::duration<double> took = Clock::now() - began_;
+    return took.count() /
+           static_cast<double>(std::max<int64_t>(num_steps - began_step_, 1));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point began_ = {};
+  int64_t began_step_ = 0;
+  bool is_first_ = false;
+};
 
 class StepRecorder : public train::Recorder {
  public:
@@ -52,9 +88,7 @@ class StepRecorder : public train::Recorder {
   io::CheckpointWriter checkpoints_;
   std::vector<std::vector<double>> losses_;  // by member, then step
   int64_t saved_step_ = 0;                   // of the newest checkpoint
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point began_ = {};  // with the step after
-  int64_t began_step_ = 0;
+  StepClock clock_;
   runtime::Executor* tapped_ = nullptr;  // until the first step is over
   // By parameter, of all members; in which order they came depends on the plan.
   std::map<SlotId, std::pair<Slot, std::vector<std::byte>>> gradients_;

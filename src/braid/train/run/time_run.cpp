@@ -1,7 +1,6 @@
 #include "braid/train/run/time_run.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "braid/plan/durations.h"
 #include "braid/runtime/measure_rates.h"
@@ -62,7 +61,6 @@ class ProgramTimes {
   void end_step() {
     executor_.time_calls(nullptr);
     auto steps = static_cast<double>(executor_.num_steps() - before_);
-    in_calls_s_ = std::accumulate(step_.begin(), step_.end(), 0.0);
     for (size_t i = 0; steps > 0 && i < step_.size(); ++i) {
       if (runs_[i] == 0) continue;
       auto times = steps * static_cast<double>(runs_[i]);
@@ -101,7 +99,15 @@ class ProgramTimes {
   }
   // Whether anything but the compute stream has work.
   bool moves() const { return moves_; }
-  double in_calls_s() const { return in_calls_s_; }  // of the last step
+  // Of all calls of a step, as the profile will have them.
+  double in_calls_s() const {
+    double sum = 0;
+    for (size_t i = 0; i < seconds_.size(); ++i) {
+      if (seconds_[i].empty()) continue;
+      sum += median(seconds_[i]) * static_cast<double>(runs_[i]);
+    }
+    return sum;
+  }
   int64_t runs() const {
     int64_t sum = 0;
     for (int64_t runs : runs_) sum += runs;
@@ -137,7 +143,6 @@ class ProgramTimes {
   bool moves_ = false;
   int64_t before_ = 0;
   std::vector<double> step_;  // by call, of the step under way
-  double in_calls_s_ = 0;
 };
 
 // With the rates of the profile, where there are some.
@@ -147,9 +152,9 @@ plan::DeviceInfo device_of(const Run& run, const plan::Profile& profile) {
   return known ? plan::with_rates(info, known->rates) : info;
 }
 
-// `beside_s` is what a step takes beside its calls: a part for each of them.
+// What a step takes beside its calls: a part for each of them.
 void set_call_s(const Run& run, const std::vector<ProgramTimes>& times,
-                double beside_s, plan::Profile& profile) {
+                double step_s, plan::Profile& profile) {
   const ProgramTimes* only = nullptr;
   for (const ProgramTimes& t : times) {
     if (!t.has_run()) continue;
@@ -158,8 +163,8 @@ void set_call_s(const Run& run, const std::vector<ProgramTimes>& times,
   }
   if (!only || only->runs() == 0) return;
   plan::DeviceInfo device = device_of(run, profile);
-  device.rates.call_s =
-      std::max(0.0, beside_s) / static_cast<double>(only->runs());
+  device.rates.call_s = std::max(0.0, step_s - only->in_calls_s()) /
+                        static_cast<double>(only->runs());
   profile.set_device(device);
 }
 
@@ -176,7 +181,7 @@ TimedRun time_run(Run& run, plan::Profile& profile) {
   }
   timed.calls = times[0].count_unknown(profile);
   if (timed.calls == 0 || !run.tick()) return {};
-  std::optional<double> beside_s;
+  std::vector<double> step_s;
   bool goes_on = true;
   while (goes_on && timed.steps < kSteps) {
     for (ProgramTimes& program : times) program.begin_step();
@@ -184,9 +189,7 @@ TimedRun time_run(Run& run, plan::Profile& profile) {
     goes_on = run.tick();
     for (ProgramTimes& program : times) program.end_step();
     if (!goes_on) break;
-    double beside = run.stepping_s() - before;
-    for (const ProgramTimes& program : times) beside -= program.in_calls_s();
-    beside_s = std::min(beside_s.value_or(beside), beside);
+    step_s.push_back(run.stepping_s() - before);
     ++timed.steps;
   }
   if (timed.steps == 0) return {};
@@ -198,7 +201,7 @@ TimedRun time_run(Run& run, plan::Profile& profile) {
     if (expected[op] <= 0) continue;
     profile.set(plan::Measured::kOperator, op, sum / expected[op]);
   }
-  set_call_s(run, times, *beside_s, profile);
+  set_call_s(run, times, median(step_s), profile);
   return timed;
 }
 
