@@ -62,7 +62,7 @@ TEST(Planner, EveryLimitIsKeptAndLessMemoryTakesMoreTime) {
   for (const char* model : {kDeep, kTransformer}) {
     int64_t need = compiled(model, kNoLimit).peak_bytes;
     double before = 1;
-    for (int percent : {100, 90, 75, 60, 50, 40, 30}) {
+    for (int percent : {100, 90, 70, 50, 30}) {
       int64_t limit = need * percent / 100;
       try {
         ProgramSet set = compiled(model, limit);
@@ -168,10 +168,10 @@ TEST(Planner, RowsOfAnyModelAreAnInstance) {
         "resnet18(batch=3,side=40,width=4,classes=5)",
         "gpt2(batch=2,length=7,positions=9,vocab=1300,width=8,heads=2,"
         "layers=3)"}) {
-    for (int variant = 0; variant < 4; ++variant) {
+    for (bool waits : {false, true}) {
       StepSpec spec = spec_of(model);
-      spec.micro_batches = 1 + variant / 2;
-      if (variant % 2 == 1) passes::set_option(spec.optimizer, "clip_norm", 1);
+      if (waits) passes::set_option(spec.optimizer, "clip_norm", 1);
+      if (waits) spec.micro_batches = 2;
       Target target{.has_file = true};
       Planner planner(table(), {spec}, target, {});
       for (auto order : {plan::Order::kMicroBatches, plan::Order::kLayers}) {
@@ -187,7 +187,7 @@ TEST(Planner, RowsOfAnyModelAreAnInstance) {
 TEST(Planner, PlansAWideHeadForEveryLimit) {
   const char* model = "lstm_lm(batch=16,length=32,vocab=1000,width=256)";
   int64_t need = compiled(model, kNoLimit).peak_bytes;
-  for (int percent : {95, 80, 70, 60}) {
+  for (int percent : {90, 70}) {
     int64_t limit = need * percent / 100;
     EXPECT_LE(compiled(model, limit).peak_bytes, limit) << percent;
   }

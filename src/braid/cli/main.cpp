@@ -44,6 +44,7 @@ constexpr Verb kVerbs[] = {
     {"predict", "Write what a run's weights say about data", add_predict},
     {"runs", "Show how runs stand, best first", add_runs},
     {"plan", "Show what is done about memory, and why", add_plan},
+    {"simulate", "Show how jobs would go through a cluster", add_simulate},
     {"bench", "Measure this machine", add_bench},
     {"step", "Run training steps on given tensors", add_step},
     {"inspect", "Show what a model's step consists of", add_inspect},

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "braid/data/csv_reader.h"
+#include "braid/base/csv_reader.h"
 #include "braid/data/opening.h"
 #include "braid/data/table_cells.h"
 

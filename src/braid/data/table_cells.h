@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "braid/data/csv_reader.h"
+#include "braid/base/csv_reader.h"
 #include "braid/data/split.h"
 #include "braid/data/table_facts.h"
 

@@ -194,7 +194,7 @@ void SpillFile::fail_part(size_t area, const std::string& what) {
   std::lock_guard lock(mutex_);
   if (error_.empty()) {
     error_ = fmt::format(
-        "[spill] the file in '{}' {}, at slot '{}'\n"
+        "[spill] the file in '{}' {},\n  at slot '{}'\n"
         "HINT: look after that disk, or name another folder with --spill-dir;\n"
         "  what was saved before is intact: 'braid resume' goes on from there",
         folder_.string(), what, areas_[area].name);

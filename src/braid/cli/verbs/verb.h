@@ -41,5 +41,6 @@ Action add_predict(CLI::App& app);
 Action add_runs(CLI::App& app);
 Action add_plan(CLI::App& app);
 Action add_bench(CLI::App& app);
+Action add_simulate(CLI::App& app);
 
 }  // namespace braid::cli

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace braid::data {
+namespace braid {
 
 class CsvReader {
  public:
@@ -40,4 +40,4 @@ class CsvReader {
   int64_t next_line_ = 1;
 };
 
-}  // namespace braid::data
+}  // namespace braid

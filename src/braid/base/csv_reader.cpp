@@ -1,10 +1,10 @@
-#include "braid/data/csv_reader.h"
+#include "braid/base/csv_reader.h"
 
 #include <algorithm>
 
 #include "braid/base/error.h"
 
-namespace braid::data {
+namespace braid {
 
 CsvReader::CsvReader(std::string_view text, char separator, std::string who,
                      std::string file)
@@ -71,4 +71,4 @@ std::string CsvReader::read_quoted() {
   return cell;
 }
 
-}  // namespace braid::data
+}  // namespace braid
