@@ -183,7 +183,8 @@ void print_fusing(const SimulateOptions& o, const Trace& trace,
                   const schedule::Fusing& fusing) {
   if (fusing.num_repeated == 0) return;
   print(
-      "\nrepeats {} of {} jobs, {:.1f} % of the device hours, are on one device "
+      "\nrepeats {} of {} jobs, {:.1f} % of the device hours, are on one "
+      "device "
       "and like others of\n        their user; as arrays of {}, where each "
       "further one costs {:.0f} %, they save up to {:.1f} %\n",
       fusing.num_repeated, trace.jobs.size(),
