@@ -178,7 +178,8 @@ CudaBackend::CudaBackend(const KernelTable& cpu_kernels,
       cpu_kernels_(cpu_kernels),
       scratch_(std::move(scratch)),
       compute_(std::move(compute)),
-      kernels_(kernels_on(compute_.index(), this->compute().get())) {}
+      kernels_(kernels_on(compute_.index(), this->compute().get())),
+      host_scratch_(cpu_kernels) {}
 
 CudaBackend::~CudaBackend() { CudaBackend::synchronize(); }
 
