@@ -15,6 +15,9 @@
 #include "braid/passes/step/optimizer.h"  // optimizers
 #include "braid/passes/step/schedule.h"   // schedules of the learning rate
 #include "braid/runtime/machine.h"        // this computer and its devices
+#include "braid/schedule/cluster.h"         // jobs on a cluster on paper
+#include "braid/schedule/policy.h"          // who goes first: derive your own
+#include "braid/schedule/unit_simulator.h"  // jobs unit by unit, with copies
 #include "braid/train/array/array.h"      // members that come and go
 #include "braid/train/job/job.h"          // one training run, checked
 #include "braid/train/job/job_config.h"   // what a job file says

@@ -47,6 +47,13 @@ def test_members_come_and_go(tmp_path):
     assert losses["alone"] < 0.5
 
 
+@needs_build
+def test_a_policy_of_ones_own(tmp_path):
+    late = numbers(run(BUILD / "examples" / "own_policy", cwd=tmp_path))
+    assert list(late) == ["least_slack", "deadline", "fifo"]
+    assert late["least_slack"] < late["deadline"] < late["fifo"]
+
+
 @pytest.fixture
 def prefix(tmp_path):
     run("cmake", "--install", BUILD, "--prefix", tmp_path / "prefix", cwd=tmp_path)

@@ -6,8 +6,7 @@
 #include "braid/base/error.h"
 #include "braid/base/printable.h"
 #include "braid/base/rng.h"
-#include "braid/config/reader.h"
-#include "braid/config/yaml_reader.h"
+#include "braid/config/file_text.h"
 
 namespace braid::schedule {
 namespace {
@@ -118,12 +117,7 @@ std::vector<Device> Cluster::all_devices() const {
 }
 
 Cluster parse_cluster(std::string_view text, const std::string& file) {
-  config::Report report("cluster", file);
-  config::Node root = config::parse_yaml(text, report);
-  report.throw_if_any();
-  Cluster cluster;
-  config::read_config(root, cluster, {}, report);
-  report.throw_if_any();
+  auto cluster = config::read_file_text<Cluster>(text, "cluster", file);
   if (cluster.devices.empty()) {
     fail_usage(
         "[cluster] {}: expected `devices`\n"

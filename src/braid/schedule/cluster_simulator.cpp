@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cmath>
-#include <queue>
 #include <tuple>
 
 #include "braid/base/error.h"
 #include "braid/base/printable.h"
 #include "braid/schedule/cluster.h"
+#include "braid/schedule/queues.h"
 
 namespace braid::schedule {
 namespace {
@@ -34,17 +34,6 @@ struct Event {
     return std::tie(ns, what, job) > std::tie(other.ns, other.what, other.job);
   }
 };
-
-struct Waiting {
-  double key;
-  int32_t job;
-  bool operator>(const Waiting& other) const {
-    return std::tie(key, job) > std::tie(other.key, other.job);
-  }
-};
-
-template <class T>
-using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
 class ClusterSimulation {
  public:

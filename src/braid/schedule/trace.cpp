@@ -11,8 +11,7 @@
 #include "braid/base/numbers.h"
 #include "braid/base/printable.h"
 #include "braid/base/text.h"
-#include "braid/config/reader.h"
-#include "braid/config/yaml_reader.h"
+#include "braid/config/file_text.h"
 
 namespace braid::schedule {
 namespace {
@@ -349,12 +348,7 @@ TraceFormat trace_format(std::string_view name) {
 }
 
 TraceFormat parse_trace_format(std::string_view text, const std::string& file) {
-  config::Report report("trace", file);
-  config::Node root = config::parse_yaml(text, report);
-  report.throw_if_any();
-  TraceFormat format;
-  config::read_config(root, format, {}, report);
-  report.throw_if_any();
+  auto format = config::read_file_text<TraceFormat>(text, "trace", file);
   bool has_times = !format.duration.empty() ||
                    (!format.start.empty() && !format.end.empty());
   bool has_arrival = !format.submit.empty() || !format.start.empty();

@@ -1,11 +1,11 @@
 #include "braid/schedule/unit_simulator.h"
 
 #include <algorithm>
-#include <queue>
 #include <set>
 #include <tuple>
 
 #include "braid/base/error.h"
+#include "braid/schedule/queues.h"
 
 namespace braid::schedule {
 namespace {
@@ -38,17 +38,6 @@ struct Event {
     return std::tie(ns, what, who) > std::tie(other.ns, other.what, other.who);
   }
 };
-
-struct Ready {
-  double key;
-  int32_t job;
-  bool operator>(const Ready& other) const {
-    return std::tie(key, job) > std::tie(other.key, other.job);
-  }
-};
-
-template <class T>
-using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
 class UnitSimulation {
  public:
@@ -244,7 +233,7 @@ class UnitSimulation {
   std::vector<JobState> of_job_;
   std::vector<DeviceState> of_device_;
   LeastFirst<Event> events_;
-  LeastFirst<Ready> ready_;
+  LeastFirst<Waiting> ready_;
   std::set<std::tuple<int64_t, double, int32_t>> waiting_;
   Outcome outcome_;
 };

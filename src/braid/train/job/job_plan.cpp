@@ -1,8 +1,7 @@
 #include "braid/train/job/job_plan.h"
 
 #include "braid/base/error.h"
-#include "braid/config/reader.h"
-#include "braid/config/yaml_reader.h"
+#include "braid/config/file_text.h"
 #include "braid/io/file/file.h"
 
 namespace braid::train {
@@ -61,13 +60,9 @@ plan::NamedPlan read_plan_file(const fs::path& path) {
   io::MappedFile file(path);
   std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
                         file.bytes().size());
-  config::Report report("plan", path.string());
-  config::Node root = config::parse_yaml(text, report);
-  report.throw_if_any();
-  PlanFile read;
-  read_config(root, read,
-              {fs::absolute(path).parent_path(), fs::current_path()}, report);
-  report.throw_if_any();
+  auto read = config::read_file_text<PlanFile>(
+      text, "plan", path.string(),
+      {fs::absolute(path).parent_path(), fs::current_path()});
   plan::NamedPlan plan;
   add_decisions(read.plan, plan);
   return plan;
