@@ -1,7 +1,7 @@
 // A policy of one's own on a cluster that exists on paper: the job goes first
 // that can wait the least, its deadline less the work that is left. Of 600 jobs
-// with deadlines 38 end late, 60 with the earliest deadline first and 222 in the
-// order of arrival.
+// with deadlines 38 end late, 60 with the earliest deadline first and 222 in
+// the order of arrival.
 //   own_policy [JOBS]
 #include <fmt/format.h>
 

@@ -15,16 +15,17 @@
 #include "braid/passes/step/optimizer.h"  // optimizers
 #include "braid/passes/step/schedule.h"   // schedules of the learning rate
 #include "braid/runtime/machine.h"        // this computer and its devices
-#include "braid/schedule/cluster.h"         // jobs on a cluster on paper
-#include "braid/schedule/policy.h"          // who goes first: derive your own
+#include "braid/schedule/cluster.h"       // jobs on a cluster on paper
+#include "braid/schedule/policy.h"        // who goes first: derive your own
 #include "braid/schedule/unit_simulator.h"  // jobs unit by unit, with copies
-#include "braid/train/array/array.h"      // members that come and go
-#include "braid/train/job/job.h"          // one training run, checked
-#include "braid/train/job/job_config.h"   // what a job file says
-#include "braid/train/job/job_file.h"     // job files
-#include "braid/train/job/job_folder.h"   // the folder of several jobs
-#include "braid/train/job/job_hooks.h"    // losses and data of your own
-#include "braid/train/job/job_list.h"     // several jobs, and members in files
+#include "braid/train/array/array.h"        // members that come and go
+#include "braid/train/job/job.h"            // one training run, checked
+#include "braid/train/job/job_config.h"     // what a job file says
+#include "braid/train/job/job_file.h"       // job files
+#include "braid/train/job/job_folder.h"     // the folder of several jobs
+#include "braid/train/job/job_hooks.h"      // losses and data of your own
+#include "braid/train/job/job_list.h"  // several jobs, and members in files
+#include "braid/train/jobs/orchestrator.h"
 #include "braid/train/run/list_run.h"   // several jobs as arrays, in one folder
 #include "braid/train/run/listener.h"   // what a run tells while it goes on
 #include "braid/train/run/run.h"        // training: the loop

@@ -109,7 +109,8 @@ TEST_F(ArrayPlansTest, AProfileOfTheseJobsCounts) {
               step_key(plans.jobs[0].signature, {4, false}), 9);
   profile.set(plan::Measured::kArray,
               step_key(plans.jobs[0].signature, {2, false}), 1);
-  EXPECT_EQ(sizes_of(plan_arrays(machine(), list, profile)), (Sizes{2, 2}));
+  EXPECT_EQ(sizes_of(plan_arrays(machine(), list, {.profile = profile})),
+            (Sizes{2, 2}));
 }
 
 TEST_F(ArrayPlansTest, ErrorsNameTheJob) {

@@ -42,6 +42,16 @@ inline Bits bits_of(Run& run) {
   return bits;
 }
 
+// Names of slots that differ.
+inline std::string differences(const Bits& got, const Bits& wanted) {
+  std::string names;
+  for (const auto& [name, bits] : wanted) {
+    auto there = got.find(name);
+    if (there == got.end() || there->second != bits) names += name + " ";
+  }
+  return got.size() == wanted.size() ? names : names + "(other slots)";
+}
+
 // Jobs over 22 points for training, 10 for evaluation.
 class SmallJobs : public testing::Test {
  protected:

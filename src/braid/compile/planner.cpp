@@ -148,7 +148,7 @@ ProgramSet Planner::programs(const plan::Plan& plan) const {
   ProgramSet set = joined_programs(std::move(programs));
   set.plan = plan;
   set.segments = segments();
-  set.step_s = seconds(set);
+  predict(set);
   return set;
 }
 
@@ -236,16 +236,18 @@ plan::Plan Planner::followed(const plan::Plan& plan,
 
 // Of one full step with all its phases; the rest of an epoch, and evaluations,
 // are steps of their own.
-double Planner::seconds(const ProgramSet& set) const {
-  double sum = 0;
+void Planner::predict(ProgramSet& set) const {
   for (size_t i = 0; i < steps_.size(); ++i) {
     bool learns = !steps_[i].step.gradients.empty();
     bool is_phase =
         learns && have_same_rows(steps_[0].step.graph, steps_[i].step.graph);
     if (i > 0 && !is_phase) continue;
-    sum += plan::simulate(set.programs[i], durations_, sharing_).time_s;
+    plan::Prediction step =
+        plan::simulate(set.programs[i], durations_, sharing_);
+    set.step_s += step.time_s;
+    set.compute_s += step.compute_s;
+    set.transfer_s += step.transfer_s;
   }
-  return sum;
 }
 
 }  // namespace braid::compile

@@ -39,7 +39,7 @@ class Planner {
 
  private:
   plan::Plan followed(const plan::Plan& plan, const BuiltStep& built) const;
-  double seconds(const ProgramSet& set) const;
+  void predict(ProgramSet& set) const;
   bool may_use_file() const;
   std::vector<plan::Order> orders() const;
   ProgramSet checked(ProgramSet set, std::string_view hint) const;

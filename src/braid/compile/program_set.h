@@ -33,7 +33,9 @@ struct ProgramSet {
   int64_t peak_bytes = 0;  // what the device's account will hold, exactly
   int64_t host_bytes = 0;  // and that of the host
   int64_t disk_bytes = 0;  // of the file that slots lie in
-  double step_s = 0;       // of a full step, by prediction
+  // Of a full step, by prediction: how long it takes, how long the device
+  // computes in it, and how long the busiest of its links and helpers works.
+  double step_s = 0, compute_s = 0, transfer_s = 0;
 };
 
 // Programs with the slots that they have together.

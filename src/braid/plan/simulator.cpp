@@ -28,8 +28,15 @@ class Replay {
       play(program_.update_begin, size);
     }
     double end = *std::ranges::max_element(clock_);
+    auto at = [&](Stream s) { return busy_[static_cast<size_t>(s)]; };
+    double transfer = 0;
+    for (Stream s : {Stream::kHostToDevice, Stream::kDeviceToHost,
+                     Stream::kHostUpdate, Stream::kComm, Stream::kDisk}) {
+      transfer = std::max(transfer, at(s));
+    }
     return {end,
-            busy_,
+            at(Stream::kCompute),
+            transfer,
             program_.peak_bytes(),
             most_alive_ + program_.device_slot_bytes(),
             program_.host_bytes(),
@@ -64,9 +71,9 @@ class Replay {
       now(Stream::kCompute) += seconds;
     }
     if (is_copy) now(Stream::kCompute) += seconds * sharing_.to_copies;
-    if (i.stream == Stream::kCompute) {
-      busy_ += seconds;
-      if (i.call != kNone) use_call(i.call, start, start + seconds);
+    busy_[static_cast<size_t>(i.stream)] += seconds;
+    if (i.stream == Stream::kCompute && i.call != kNone) {
+      use_call(i.call, start, start + seconds);
     }
     if (!i.moves_bytes()) return;
     use(i.source, issued, start + seconds);
@@ -120,7 +127,8 @@ class Replay {
   std::vector<double> alive_from_, alive_to_;
   int64_t most_alive_ = 0;
   std::array<double, kNumStreams> clock_ = {};
-  double busy_ = 0, bus_ = 0;
+  std::array<double, kNumStreams> busy_ = {};
+  double bus_ = 0;
 };
 
 }  // namespace

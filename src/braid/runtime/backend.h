@@ -85,6 +85,12 @@ class Backend {
   // Called before each call that several threads of the host share.
   virtual void before_threads() {}
 
+  // Programs that share a device compute in turns: from begin to end this one
+  // does, but for where it waits, and where it lets others go first.
+  virtual void begin_compute() {}
+  virtual void offer_compute() {}
+  virtual void end_compute() {}
+
   // Streams. Each program has events of its own, so that several may have
   // passes under way at once; a pass begins with all of its events open. Errors
   // of other threads are thrown by the next wait of that pass.

@@ -97,7 +97,22 @@ void CpuBackend::disk_run(const Thunk& run, const Issue& issue) {
 }
 
 void CpuBackend::wait(EventSet& events, int32_t event) {
-  events_of(events).wait(event);
+  Events& all = events_of(events);
+  if (!options_.seat || all.is_complete(event)) return all.wait(event);
+  ComputeSeat::Away away(*options_.seat);
+  all.wait(event);
+}
+
+void CpuBackend::begin_compute() {
+  if (options_.seat) options_.seat->take();
+}
+
+void CpuBackend::offer_compute() {
+  if (options_.seat) options_.seat->offer();
+}
+
+void CpuBackend::end_compute() {
+  if (options_.seat) options_.seat->leave();
 }
 
 void CpuBackend::synchronize() {

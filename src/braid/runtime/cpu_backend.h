@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "braid/runtime/backend.h"
+#include "braid/runtime/compute_turn.h"
 #include "braid/runtime/cpu_scratch.h"
 #include "braid/runtime/stream.h"
 #include "braid/runtime/waits.h"
@@ -21,6 +22,8 @@ struct CpuOptions {
   std::function<void()> before_disk = {};
   int index = 0;  // of several CPU devices
   int cores = 1;
+  // Of those who compute there in turns; null: there is nobody else.
+  std::shared_ptr<ComputeSeat> seat = {};
 };
 
 class CpuBackend : public Backend {
@@ -48,6 +51,9 @@ class CpuBackend : public Backend {
     scratch_.set(signature, bytes);
   }
   void before_threads() override { waits_.look(); }
+  void begin_compute() override;
+  void offer_compute() override;
+  void end_compute() override;
   std::unique_ptr<EventSet> make_events(int32_t count) override;
   void begin_pass(EventSet& events) override;
   void copy(plan::Stream stream, std::byte* to, const std::byte* from,

@@ -20,11 +20,19 @@ struct ExecutableOptions {
   std::optional<Lowering> lowering = {};
   std::filesystem::path spill_dir = {};  // for slots in a file; may be empty
   compile::PassObserver observer = {};   // of the compilation
+  // What was compiled before for such a device; null: it is compiled here.
+  std::shared_ptr<const compile::ProgramSet> set = {};
 };
 
 // What a step is compiled for that runs on this device, with scratch measured
 // there. Borrows the table and the backend.
 compile::Target target_of(const OpTable& ops, Backend& backend, int threads);
+
+// What Executables with these options would run on the backend.
+compile::ProgramSet compile_for(const OpTable& ops,
+                                const std::vector<compile::StepSpec>& specs,
+                                Backend& backend,
+                                const ExecutableOptions& options);
 
 class Executables {
  public:
@@ -33,20 +41,23 @@ class Executables {
   Executables(const OpTable& ops, const std::vector<compile::StepSpec>& specs,
               Backend& backend, const ExecutableOptions& options);
 
-  size_t size() const { return set_.programs.size(); }
+  size_t size() const { return set_->programs.size(); }
   const plan::Program& program(size_t index) const {
-    return set_.programs[index];
+    return set_->programs[index];
   }
   Executor& executor(size_t index) const { return *executors_[index]; }
   State& state() { return *state_; }
-  const compile::ProgramSet& set() const { return set_; }
-  const plan::Plan& plan() const { return set_.plan; }
-  int64_t peak_bytes() const { return set_.peak_bytes; }
-  int64_t host_bytes() const { return set_.host_bytes; }
-  int64_t disk_bytes() const { return set_.disk_bytes; }
+  const compile::ProgramSet& set() const { return *set_; }
+  const std::shared_ptr<const compile::ProgramSet>& shared_set() const {
+    return set_;
+  }
+  const plan::Plan& plan() const { return set_->plan; }
+  int64_t peak_bytes() const { return set_->peak_bytes; }
+  int64_t host_bytes() const { return set_->host_bytes; }
+  int64_t disk_bytes() const { return set_->disk_bytes; }
 
  private:
-  compile::ProgramSet set_;
+  std::shared_ptr<const compile::ProgramSet> set_;
   std::unique_ptr<State> state_;
   std::vector<std::unique_ptr<Executor>> executors_;
 };

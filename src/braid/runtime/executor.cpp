@@ -50,6 +50,20 @@ std::vector<std::byte> rows_of(const Tensor& tensor,
   return rows;
 }
 
+// From here on the device is this program's to compute on.
+class ComputeGuard {
+ public:
+  explicit ComputeGuard(Backend& backend) : backend_(backend) {
+    backend.begin_compute();
+  }
+  ~ComputeGuard() { backend_.end_compute(); }
+  ComputeGuard(const ComputeGuard&) = delete;
+  ComputeGuard& operator=(const ComputeGuard&) = delete;
+
+ private:
+  Backend& backend_;
+};
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {
@@ -206,6 +220,7 @@ void Executor::prepare_calls(const OpTable& ops) {
 }
 
 void Executor::step(const Feed& feed) {
+  ComputeGuard turn(backend_);
   ++num_steps_;
   auto end = static_cast<int32_t>(program_.instructions.size());
   bool single = program_.is_one_part();
@@ -241,6 +256,7 @@ void Executor::run_unit() {
   if (!is_stepping()) fail_usage("[executor] no step is under way");
   int64_t all_micro = program_.num_passes() * micro_units_;
   bool in_micro = at_ < all_micro;
+  ComputeGuard turn(backend_);
   int64_t number =
       in_micro ? at_ % micro_units_ : micro_units_ + at_ - all_micro;
   const plan::Unit& unit = program_.units[static_cast<size_t>(number)];
@@ -266,7 +282,13 @@ void Executor::run_unit() {
 void Executor::play(int32_t begin, int32_t end) {
   CallSettings settings;
   present_threads_ = 0;  // others may have set them meanwhile
+  auto unit =
+      std::ranges::upper_bound(program_.units, begin, {}, &plan::Unit::begin);
   for (int32_t at = begin; at < end; ++at) {
+    if (unit != program_.units.end() && at == unit->begin) {
+      backend_.offer_compute();
+      ++unit;
+    }
     const Instruction& i = program_.instructions[static_cast<size_t>(at)];
     play_instruction(i);
     if (seconds_ && i.stream != plan::Stream::kCompute) backend_.synchronize();

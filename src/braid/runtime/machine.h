@@ -7,6 +7,7 @@
 
 #include "braid/ops/core/foreign.h"
 #include "braid/runtime/backend.h"
+#include "braid/runtime/compute_turn.h"
 
 namespace braid::runtime {
 
@@ -15,6 +16,8 @@ struct Budget {
   int64_t bytes = kNoLimit;
   int cores = 0;  // of a CPU device; 0: all that the machine has
   int64_t host_bytes = kNoLimit;  // that plans may move things to
+  // Of those who compute in turns on a CPU device; null: there is nobody else.
+  std::shared_ptr<ComputeSeat> seat = {};
 };
 
 // Thread-safe.

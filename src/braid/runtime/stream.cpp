@@ -21,6 +21,11 @@ void Events::wait(int32_t event) {
   if (error_) std::rethrow_exception(error_);
 }
 
+bool Events::is_complete(int32_t event) const {
+  std::lock_guard lock(mutex_);
+  return error_ || done_[static_cast<size_t>(event)];
+}
+
 void Events::fail(std::exception_ptr error) {
   std::lock_guard lock(mutex_);
   if (!error_) error_ = std::move(error);

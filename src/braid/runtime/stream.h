@@ -23,10 +23,11 @@ class Events : public EventSet {
   void reset();
   void set(int32_t event);
   void wait(int32_t event);
+  bool is_complete(int32_t event) const;  // or will never be
   void fail(std::exception_ptr error);
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<bool> done_;
   std::exception_ptr error_;

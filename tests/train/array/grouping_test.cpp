@@ -77,6 +77,46 @@ TEST(Grouping, WhatDoesNotFitAloneIsAlone) {
   for (const ArrayPlan& plan : plans) EXPECT_FALSE(plan.fits);
 }
 
+std::vector<ArrayPlan> spread_over(int devices, size_t jobs,
+                                   const ArrayCosts& costs) {
+  return group_jobs(equal_jobs(jobs), same_costs(costs), {}, devices);
+}
+
+TEST(Grouping, EveryDeviceGetsItsPart) {
+  ArrayCosts costs = costs_with(1000, 1, 0.5);
+  EXPECT_EQ(sizes_of(spread_over(1, 64, costs)), (Sizes{64}));
+  EXPECT_EQ(sizes_of(spread_over(2, 64, costs)), (Sizes{32, 32}));
+  EXPECT_EQ(sizes_of(spread_over(4, 64, costs)), (Sizes{16, 16, 16, 16}));
+  EXPECT_EQ(sizes_of(spread_over(3, 2, costs)), (Sizes{1, 1}));
+}
+
+// What is spent on each call costs more than a second device is worth.
+TEST(Grouping, ArraysThatCostNothingMoreStayWhole) {
+  EXPECT_EQ(sizes_of(spread_over(2, 8, costs_with(1000, 1, 0.001))),
+            (Sizes{8}));
+}
+
+// One long job takes as long as all the others: they go together.
+TEST(Grouping, OtherGroupsHaveDevicesToo) {
+  std::vector<GroupingJob> jobs = equal_jobs(8);
+  jobs.push_back({"long", "x"});
+  ArrayCosts small = costs_with(1000, 1, 0.5);
+  ArrayCosts large = costs_with(1000, 5, 0);
+  auto costs = [&](size_t job) { return job == 8 ? large : small; };
+  EXPECT_EQ(sizes_of(group_jobs(jobs, costs, {}, 2)), (Sizes{8, 1}));
+  large = costs_with(1000, 0.1, 0);
+  EXPECT_EQ(sizes_of(group_jobs(jobs, costs, {}, 2)), (Sizes{4, 4, 1}));
+}
+
+TEST(Grouping, SmallerArraysOfALimitAreSpreadToo) {
+  for (const ArrayPlan& plan : spread_over(4, 24, costs_with(10, 1, 0.5))) {
+    EXPECT_LE(plan.size.members, 10);
+    EXPECT_LE(plan.bytes, 10);
+  }
+  EXPECT_EQ(sizes_of(spread_over(4, 24, costs_with(10, 1, 0.5))),
+            (Sizes{6, 6, 6, 6}));
+}
+
 TEST(Grouping, KeepsTheOrderOfTheList) {
   std::vector<GroupingJob> jobs;
   for (const char* signature : {"a", "b", "a", "c", "b", "a"}) {

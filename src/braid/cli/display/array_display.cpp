@@ -94,8 +94,9 @@ void ArrayDisplay::say_failures(const ArrayReport& report) {
     const MemberReport& member = report.members[i];
     if (std::exchange(said_[i], member.state) == member.state) continue;
     if (member.state != MemberState::kFailed) continue;
-    block_.print(join_words({state_text(member.state), member.name,
-                             fmt::format("step {}", member.step)}));
+    block_.print(
+        join_words({state_text(member.state, member.is_error), member.name,
+                    fmt::format("step {}", member.step)}));
   }
 }
 

@@ -173,7 +173,7 @@ std::vector<std::string> leaderboard_lines(const Results& results,
     add_raw(columns, results, metric, spare++);
   }
   columns.push_back({"state", cells_of(results, [](const auto& r) {
-                       return state_text(r.state);
+                       return state_text(r.state, r.is_error);
                      })});
   columns.push_back({"folder",
                      cells_of(results, [](const auto& r) { return r.folder; }),

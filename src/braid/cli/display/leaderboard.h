@@ -17,6 +17,7 @@ struct JobResult {
   std::string folder = {};
   train::BestReport best = {};  // of its evaluations
   io::Scalars raw = {};         // as metrics, of weights that are not averaged
+  bool is_error = false;        // that it failed for
 };
 
 // The metric to sort by: what the first job that was evaluated goes by, else

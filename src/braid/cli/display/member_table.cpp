@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <span>
 
@@ -79,6 +80,39 @@ std::string sums_line(const ArrayReport& report, const ArrayRates& rates,
       {sums, fmt::format("{} of {} ended", ended, report.members.size())});
 }
 
+// "  cpu:1   92 % busy, 5 % copies  3.91 MiB of 4.00 MiB  lr=1e-3"
+std::string device_line(const train::DeviceReport& device, int name_width) {
+  std::string jobs;
+  for (const std::string& job : device.jobs) {
+    jobs += (jobs.empty() ? "" : ", ") + job;
+  }
+  if (jobs.empty()) jobs = device.is_left_out ? "left out" : "idle";
+  std::string times = fmt::format("{:3.0f} % busy, {:2.0f} % copies",
+                                  100 * device.busy, 100 * device.copies);
+  return fmt::format(
+      "  {:<{}}  {}", device.name, name_width,
+      join_words(
+          {times, memory_text(device.memory_bytes, device.limit_bytes), jobs}));
+}
+
+std::vector<std::string> device_lines(
+    const std::vector<train::DeviceReport>& devices) {
+  constexpr size_t kMostShown = 8;
+  std::vector<std::string> lines;
+  size_t width = 0;
+  for (const auto& device : devices) {
+    width = std::max(width, device.name.size());
+  }
+  for (size_t i = 0; i < std::min(devices.size(), kMostShown); ++i) {
+    lines.push_back(device_line(devices[i], static_cast<int>(width)));
+  }
+  if (devices.size() > kMostShown) {
+    lines.push_back(
+        fmt::format("  ... {} more devices", devices.size() - kMostShown));
+  }
+  return lines;
+}
+
 std::string epoch_text(const MemberReport& member) {
   std::string text = fmt::format("{:.1f}", member.epoch);
   return member.epochs ? text + fmt::format("/{:.3g}", *member.epochs) : text;
@@ -112,7 +146,7 @@ std::vector<Column> columns_of(const ArrayReport& report, Members shown) {
     const auto* value = main_metric(m.evaluation, m.best.metric);
     return value ? fmt::format("{:.4g}", value->second) : "-";
   };
-  return {
+  std::vector<Column> columns = {
       {"name", cells_of(shown, [](const auto& m) { return m.name; })},
       {"step",
        cells_of(
@@ -129,8 +163,14 @@ std::vector<Column> columns_of(const ArrayReport& report, Members shown) {
        true, 6, 1},
       {metric_title(report), cells_of(shown, metric), true, 6},
       {"state",
-       cells_of(shown, [](const auto& m) { return state_text(m.state); }),
+       cells_of(shown,
+                [](const auto& m) { return state_text(m.state, m.is_error); }),
        false, 8}};
+  if (report.devices.empty()) return columns;
+  columns.push_back({"device",
+                     cells_of(shown, [](const auto& m) { return m.device; }),
+                     false, 6, 3});
+  return columns;
 }
 
 // Less is better. Those without a number come last, failed ones after them.
@@ -174,7 +214,7 @@ std::string loss_text(const ArrayReport& report) {
 
 }  // namespace
 
-std::string state_text(MemberState state) {
+std::string state_text(MemberState state, bool is_error) {
   switch (state) {
     case MemberState::kWaiting: return "waiting";
     case MemberState::kTraining: return "training";
@@ -182,7 +222,7 @@ std::string state_text(MemberState state) {
     case MemberState::kDone: return "done";
     case MemberState::kStoppedEarly: return "stopped early";
     case MemberState::kStopped: return "stopped";
-    case MemberState::kFailed: return "failed: NaN";
+    case MemberState::kFailed: return is_error ? "failed" : "failed: NaN";
   }
   return "";
 }
@@ -211,10 +251,14 @@ std::vector<std::string> draw_members(const ArrayReport& report,
   std::vector<std::string> lines = {
       bar_line(done_fraction(progress.done, progress.steps), rest, options),
       sums_line(report, rates, options.width)};
-  std::vector<MemberReport> ordered =
-      in_order(report.members, options.most_rows);
+  std::vector<std::string> devices = device_lines(report.devices);
+  size_t most_rows = options.most_rows > devices.size()
+                         ? options.most_rows - devices.size()
+                         : 1;
+  std::ranges::move(devices, std::back_inserter(lines));
+  std::vector<MemberReport> ordered = in_order(report.members, most_rows);
   Members all = ordered;
-  Members shown = all.first(std::min(all.size(), options.most_rows));
+  Members shown = all.first(std::min(all.size(), most_rows));
   for (std::string& line :
        table_lines(columns_of(report, shown), options.width)) {
     lines.push_back(std::move(line));

@@ -17,7 +17,7 @@ struct ArrayRates {
 };
 
 // "training", "stopped early", "failed: NaN"
-std::string state_text(train::MemberState state);
+std::string state_text(train::MemberState state, bool is_error = false);
 
 // Whether a member will take no more steps.
 bool has_ended(const train::MemberReport& member);

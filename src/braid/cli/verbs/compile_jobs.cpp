@@ -25,6 +25,7 @@ void compile_array(const runtime::Machine& machine,
         train::JobHooks{.datasets = &datasets, .models = &models}));
     members.push_back({.name = job.name, .job = opened.back().get()});
   }
+  options.alone = members.size() == 1;
   train::Run run(members, std::move(options));
   if (made) made(run);
 }
@@ -41,7 +42,8 @@ void compile_jobs(const runtime::Machine& machine, const train::JobList& list,
     if (made) made(run);
     return;
   }
-  train::ArrayPlans plans = train::plan_arrays(machine, list.jobs, profile);
+  train::ArrayPlans plans =
+      train::plan_arrays(machine, list.jobs, {.profile = profile});
   for (const train::ArrayPlan& plan : plans.arrays) {
     compile_array(machine, list.jobs, plan,
                   {.profile = profile, .observer = observer}, made);

@@ -5,6 +5,7 @@
 
 #include "braid/base/error.h"
 #include "braid/cli/verbs/options.h"
+#include "braid/cli/verbs/plan_devices.h"
 #include "braid/cli/verbs/plan_instance.h"
 #include "braid/cli/verbs/plan_job.h"
 
@@ -14,6 +15,7 @@ namespace {
 struct PlanOptions {
   PlanInstanceOptions instance;
   PlanJobOptions job;
+  DeviceOptions devices;  // but for --memory-limit, which is one of the job
   std::string solver;
 };
 
@@ -37,8 +39,24 @@ void check(const PlanOptions& o) {
   }
 }
 
+// What is of devices that several jobs share, or of one job's memory.
+int plan_shared(const PlanOptions& o) {
+  for (const std::string* option :
+       {&o.job.host_limit, &o.job.save, &o.job.dot, &o.solver}) {
+    if (option->empty()) continue;
+    fail_usage(
+        "[braid plan] --host-limit, --solver, --save and --dot are of one job, "
+        "not of --devices\n"
+        "HINT: host_limit=BYTES and plan.solver=NAME are keys of jobs");
+  }
+  DeviceOptions devices = o.devices;
+  devices.memory_limit = o.job.memory_limit;
+  return plan_devices(o.job, devices);
+}
+
 int run_plan(PlanOptions o) {
   check(o);
+  if (o.devices.is_any()) return plan_shared(o);
   if (o.instance.instance.empty()) {
     o.job.solver = o.solver;
     return plan_job(o.job);
@@ -63,9 +81,10 @@ Action add_plan(CLI::App& app) {
   AddOption add(app);
   add("JOB", o->job.words, " ", "Job files (YAML) and KEY=VALUE, as seed=2");
   add("--memory-limit", o->job.memory_limit, "BYTES",
-      "Of the device: 512MiB (as the job says)");
+      "Of the device, or of each: 512MiB (as the job says)");
   add("--host-limit", o->job.host_limit, "BYTES",
       "Of host memory that things are moved to (as the job says)");
+  declare_sharing_options(app, o->devices);
   add("--instance", o->instance.instance, "FILE",
       "Instead: a planning problem as bare numbers (JSON, docs/plan.md)");
   add("--solver", o->solver, "NAME", "One of those below (certified)");

@@ -1,5 +1,7 @@
 // `braid train` and `braid resume`: job files that become runs.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "braid/base/error.h"
@@ -31,11 +33,13 @@ struct TrainOptions {
   std::string spill_dir;
   std::string dump_after;  // a pass
   bool resume = false;
+  DeviceOptions devices;
   LogOptions log;
 };
 
 void declare_output(CLI::App& app, TrainOptions& o) {
   declare_log_options(app, o.log);
+  declare_device_options(app, o.devices);
   AddOption add(app);
   add("--trace", o.trace, "FILE", "Write what was done when, for Perfetto");
   add("--profile", o.profile, "FILE",
@@ -63,6 +67,7 @@ TrainListOptions list_options(const TrainOptions& o) {
           .resume = o.resume,
           .profile = o.profile,
           .overrides = {},
+          .devices = o.devices,
           .log = o.log};
 }
 
@@ -101,7 +106,8 @@ int run_job(const train::JobConfig& config, const TrainOptions& o,
                        .logs_passes = o.log.verbose});
   preparing.reset();
   // Nothing is in the way of other values.
-  if (!is_new && !all_words(o).empty()) {
+  bool has_values = !all_words(o).empty() || o.devices.is_any();
+  if (!is_new && has_values) {
     train::write_job(train::config_path(o.out), config);
   }
   if (run.is_finished()) {
@@ -157,6 +163,12 @@ int run_train(const TrainOptions& o) {
   train::JobList list =
       train::read_job_list(arguments.files, arguments.overrides);
   if (!list.is_single) return train_list(std::move(list), list_options(o));
+  if (std::vector<std::string> own = o.devices.words_of_one("braid train");
+      !own.empty()) {
+    own.insert(own.begin(), arguments.overrides.begin(),
+               arguments.overrides.end());
+    list = train::read_job_list(arguments.files, own);
+  }
   const train::JobConfig& config = list.jobs[0].config;
   bool goes_on = o.resume && train::holds_run(o.out);
   goes_on ? check_same_job(config, o.out) : train::check_free(o.out);
@@ -177,6 +189,8 @@ int run_resume(const TrainOptions& o) {
   }
   train::JobConfig config = train::read_job(train::config_path(o.out));
   std::vector<std::string> words = all_words(o);
+  std::ranges::move(o.devices.words_of_one("braid resume"),
+                    std::back_inserter(words));
   if (!words.empty()) config = train::changed_job(config, o.out, words);
   return run_job(config, o, false);
 }
@@ -192,7 +206,8 @@ Action add_train(CLI::App& app) {
   add("--dump-after", o->dump_after, "PASS",
       "Print what a pass leaves, and stop");
   declare_output(app, *o);
-  app.footer("Keys of a job file, with their defaults (docs/job.md):\n" +
+  app.footer(policy_words() +
+             "\nKeys of a job file, with their defaults (docs/job.md):\n" +
              train::job_help());
   return [o] { return run_train(*o); };
 }

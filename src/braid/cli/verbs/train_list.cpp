@@ -2,8 +2,12 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <map>
+
 #include "braid/base/error.h"
 #include "braid/cli/display/array_display.h"
+#include "braid/cli/display/sharing_words.h"
 #include "braid/cli/output.h"
 #include "braid/cli/profile_file.h"
 #include "braid/cli/signals.h"
@@ -34,7 +38,8 @@ std::vector<JobResult> results_of(const train::ListRun& run,
                      .metrics = member.evaluation,
                      .folder = out + "/" + member.name,
                      .best = member.best,
-                     .raw = member.raw_evaluation};
+                     .raw = member.raw_evaluation,
+                     .is_error = member.is_error};
     if (result.metrics.empty() && member.loss) {
       result.metrics.emplace_back("loss", *member.loss);
     }
@@ -45,6 +50,17 @@ std::vector<JobResult> results_of(const train::ListRun& run,
 
 // What kept jobs from ending; whether there was anything.
 bool print_failures(const train::ListRun& run) {
+  // Equal jobs fail for equal reasons.
+  std::map<std::string, std::vector<size_t>> errors;
+  for (const train::ArrayFailure& failure : run.errors()) {
+    auto& jobs = errors[failure.error.message()];
+    jobs.insert(jobs.end(), failure.jobs.begin(), failure.jobs.end());
+  }
+  for (const auto& [message, jobs] : errors) {
+    std::string name = run.folder().jobs[jobs[0]].name;
+    if (jobs.size() > 1) name += fmt::format(" and {} more", jobs.size() - 1);
+    print_error("[braid train] {}: {}\n", name, message);
+  }
   bool has_failed = false;
   for (size_t i = 0; i < run.failures().size(); ++i) {
     if (run.failures()[i].empty()) continue;
@@ -57,11 +73,12 @@ bool print_failures(const train::ListRun& run) {
         "HINT: lower the learning rate, clip gradients, or set "
         "'on_nan: skip' where single steps fail\n");
   }
-  return has_failed;
+  return has_failed || !run.errors().empty();
 }
 
 int run_list(const runtime::Machine& machine, const TrainListOptions& o,
-             plan::Profile profile) {
+             plan::Profile profile,
+             const std::optional<train::JobDevices>& devices = {}) {
   allow_many_files();
   ArrayDisplay display({.quiet = o.log.quiet, .shown = o.log.shown()});
   std::string stopped = fmt::format(
@@ -70,13 +87,20 @@ int run_list(const runtime::Machine& machine, const TrainListOptions& o,
       o.out);
   auto preparing = [&] { return std::make_shared<StopAtOnce>(stopped); };
   auto opening = preparing();
-  train::ListRun run(machine, o.out,
-                     {.stop = stop_requested,
-                      .preparing = preparing,
-                      .listener = &display,
-                      .profile = &profile,
-                      .logs_passes = o.log.verbose,
-                      .overrides = o.overrides});
+  train::ListRun run(
+      machine, o.out,
+      {.stop = stop_requested,
+       .preparing = preparing,
+       .listener = &display,
+       .profile = &profile,
+       .logs_passes = o.log.verbose,
+       .overrides = o.overrides,
+       .devices = devices,
+       .planned = [&](const auto& sharing, const train::JobDevices& shared) {
+         if (!o.log.quiet) {
+           print("{}\n", sharing_words(sharing, shared));
+         }
+       }});
   opening.reset();
   train::Ending ending = run.run();
   if (!o.profile.empty()) {
@@ -92,10 +116,12 @@ int run_list(const runtime::Machine& machine, const TrainListOptions& o,
 }
 
 void check_same_jobs(train::JobList list, const std::string& out) {
+  train::JobFolder folder = train::read_job_folder(out);
+  train::fit_to_devices(list.jobs, folder.devices);
   for (train::NamedJob& job : list.jobs) {
     train::resolve_data_paths(job.config);
   }
-  if (list.jobs == train::read_job_folder(out).jobs) return;
+  if (list.jobs == folder.jobs) return;
   fail_usage(
       "[braid train] '{}' holds other jobs\n"
       "HINT: 'braid resume {}' goes on with those",
@@ -119,7 +145,14 @@ int train_list(train::JobList list, const TrainListOptions& o) {
       "save\n");
   bool is_taken_again = train::holds_jobs(o.out);
   train::JobFolder folder;
-  train::ArrayPlans plans = train::plan_arrays(*machine, list.jobs, profile);
+  folder.devices = devices_of(o.devices, "braid train", list.jobs, *machine);
+  train::fit_to_devices(list.jobs, folder.devices);
+  auto num_devices = static_cast<int>(folder.devices.ids.size());
+  train::ArrayPlans plans =
+      train::plan_arrays(*machine, list.jobs,
+                         {.profile = profile,
+                          .devices = std::max(num_devices, 1),
+                          .arrays = o.devices.has_arrays()});
   if (!o.profile.empty()) {
     train::time_arrays(*machine, list.jobs, plans, profile);
     train::time_calls(*machine, list.jobs, plans, profile);
@@ -144,7 +177,17 @@ int train_list(train::JobList list, const TrainListOptions& o) {
 int resume_list(const TrainListOptions& o) {
   watch_stop_signals();
   auto machine = runtime::this_machine();
-  return run_list(*machine, o, read_profile(o.profile));
+  std::optional<train::JobDevices> devices;
+  if (o.devices.is_any()) {
+    if (!o.devices.arrays.empty()) {
+      fail_usage(
+          "[braid resume] --arrays: which jobs train together stays as it was");
+    }
+    train::JobFolder folder = train::read_job_folder(o.out);
+    devices = devices_of(o.devices, "braid resume", folder.jobs, *machine,
+                         folder.devices);
+  }
+  return run_list(*machine, o, read_profile(o.profile), devices);
 }
 
 }  // namespace braid::cli

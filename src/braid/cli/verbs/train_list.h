@@ -4,6 +4,7 @@
 #include <string>
 
 #include "braid/cli/log_options.h"
+#include "braid/cli/verbs/device_options.h"
 #include "braid/plan/profile.h"
 #include "braid/train/job/job_list.h"
 
@@ -14,6 +15,7 @@ struct TrainListOptions {
   bool resume = false;  // go on when `out` holds these jobs
   std::string profile;  // a file with measured seconds; empty: none
   std::vector<std::string> overrides;  // of a resume: values to go on with
+  DeviceOptions devices;
   LogOptions log;
 };
 

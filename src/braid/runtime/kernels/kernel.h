@@ -87,7 +87,6 @@ class CallSettings {
   int threads_;
   int mkl_threads_ = 0;
   bool is_mkl_set_ = false;
-  bool may_mkl_choose_ = false;
   std::unique_ptr<LibtorchFlags> flags_;
 };
 

@@ -37,6 +37,7 @@ class ThisMachine : public Machine {
     options.limit_bytes = budget.bytes;
     options.index = device.index;
     options.cores = budget.cores > 0 ? budget.cores : machine_cores();
+    options.seat = budget.seat;
     return std::make_unique<CpuBackend>(kernels_, options);
   }
 

@@ -21,7 +21,7 @@ bool is_of_member(const Slot& slot) {
 
 Array::Array(std::vector<const Job*> kinds, runtime::Backend& backend,
              ArrayOptions options)
-    : backend_(backend),
+    : backend_(&backend),
       options_(std::move(options)),
       kinds_(std::move(kinds)) {
   if (capacity() < 0) {
@@ -172,36 +172,71 @@ void Array::resize(int64_t capacity) {
 void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds,
                     const std::function<void()>& undo) {
   settle(0);
-  std::vector<Lane> members;
-  std::vector<MemberContent> contents;
-  for (const Lane& lane : lanes_) {
-    if (!lane.job) continue;
-    members.push_back(lane);
-    contents.push_back(content(lane.member));
-  }
-  auto fill = [&](int64_t with, const std::vector<const Job*>& of) {
+  Content content = take_content();
+  auto make = [&](int64_t with, const std::vector<const Job*>& of) {
     options_.form.capacity = with;
     kinds_ = of;
-    lanes_ = {};
-    lanes_.resize(static_cast<size_t>(std::max<int64_t>(with, 1)));
     compile();
-    for (size_t i = 0; i < members.size(); ++i) {
-      size_t lane = lane_for(*members[i].job);
-      write_initial(lane, *members[i].job);
-      write_content(lane, contents[i]);
-      set_schedules(lane, *members[i].job);
-      lanes_[lane] = members[i];
-    }
+    fill(content);
   };
   std::vector<const Job*> kinds_before = kinds_;
   int64_t capacity_before = options_.form.capacity;
   try {
-    fill(capacity, kinds);
+    make(capacity, kinds);
   } catch (...) {
     if (undo) undo();
-    fill(capacity_before, kinds_before);
+    make(capacity_before, kinds_before);
     throw;
   }
+}
+
+Array::Content Array::take_content() {
+  Content all;
+  for (const Lane& lane : lanes_) {
+    if (!lane.job) continue;
+    all.members.push_back(lane);
+    all.contents.push_back(content(lane.member));
+  }
+  return all;
+}
+
+void Array::fill(const Content& content) {
+  lanes_ = {};
+  lanes_.resize(static_cast<size_t>(std::max<int64_t>(capacity(), 1)));
+  for (size_t i = 0; i < content.members.size(); ++i) {
+    const Lane& member = content.members[i];
+    size_t lane = lane_for(*member.job);
+    write_initial(lane, *member.job);
+    write_content(lane, content.contents[i]);
+    set_schedules(lane, *member.job);
+    lanes_[lane] = member;
+  }
+}
+
+void Array::suspend() {
+  settle(0);
+  content_ = take_content();
+  former_ = programs_->shared_set();
+  former_device_ = backend_->info();
+  feeds_.clear();
+  rates_.clear();
+  programs_.reset();
+  backend_ = nullptr;
+}
+
+void Array::resume(runtime::Backend& backend) {
+  backend_ = &backend;
+  try {
+    compile();
+    fill(content_);
+  } catch (...) {
+    feeds_.clear();
+    rates_.clear();
+    programs_.reset();
+    throw;
+  }
+  content_ = {};
+  former_ = nullptr;
 }
 
 bool Array::took_more_scratch() const {
@@ -218,13 +253,14 @@ Array::PlanReview Array::plan_again() {
                       std::back_inserter(review.mistakes));
   }
   if (review.mistakes.empty()) return review;
+  options_.programs = nullptr;  // others have what was planned before
   for (const auto& m : review.mistakes) {
-    backend_.set_workspace(m.signature, m.needed_bytes, m.on_host);
+    backend_->set_workspace(m.signature, m.needed_bytes, m.on_host);
   }
   try {
     rebuild(capacity(), kinds_, [&] {
       for (const auto& m : review.mistakes) {
-        backend_.set_workspace(m.signature, m.planned_bytes, m.on_host);
+        backend_->set_workspace(m.signature, m.planned_bytes, m.on_host);
       }
     });
     review.fits = true;

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "braid/compile/program_cache.h"
 #include "braid/runtime/executables.h"
 #include "braid/train/array/array_specs.h"
 #include "braid/train/array/batch_feed.h"
@@ -35,6 +36,9 @@ struct ArrayOptions {
   compile::PlanRequest plan = {};       // that its programs follow
   plan::Profile profile = {};           // seconds that lowerings go by
   compile::PassObserver observer = {};  // of its compilation
+  // Of programs that arrays of equal jobs share; borrowed. Null: each compiles
+  // its own.
+  compile::ProgramCache* programs = nullptr;
 };
 
 // One thread. Borrows the backend and all jobs that it was ever given, which
@@ -84,6 +88,13 @@ class Array {
   // everything is as before.
   void resize(int64_t capacity);
   void compact() { resize(size()); }
+  // Leaves the device: its memory there is given back, and what members hold is
+  // on the host until it goes on, there or on another device of its kind with
+  // as many cores. In between nothing else may be called. resume() throws when
+  // it does not fit, and may be called again.
+  void suspend();
+  void resume(runtime::Backend& backend);
+  bool is_suspended() const { return !programs_; }
   // Where calls took more scratch than was planned for them: compiles anew with
   // what they took. Blocks as resize(). When that does not fit the limits all
   // is as before.
@@ -132,8 +143,8 @@ class Array {
   // second call brings them back.
   void swap_averages();
 
-  int64_t used_bytes() const { return backend_.account().used_bytes(); }
-  int64_t peak_bytes() const { return backend_.account().peak_bytes(); }
+  int64_t used_bytes() const { return backend_->account().used_bytes(); }
+  int64_t peak_bytes() const { return backend_->account().peak_bytes(); }
   runtime::Executables& programs() { return *programs_; }
   runtime::State& state() { return programs_->state(); }
   const runtime::State& state() const { return programs_->state(); }
@@ -150,6 +161,15 @@ class Array {
   void admit(const Job& job);
   void occupy(size_t lane, const Job& job);
   void compile();
+  std::shared_ptr<const compile::ProgramSet> known_programs(
+      const runtime::ExecutableOptions& options);
+  // What members hold, to be put into other lanes or programs.
+  struct Content {
+    std::vector<Lane> members;
+    std::vector<MemberContent> contents;
+  };
+  Content take_content();
+  void fill(const Content& content);
   // `undo` comes before all is made as it was.
   void rebuild(int64_t capacity, const std::vector<const Job*>& kinds,
                const std::function<void()>& undo = {});
@@ -166,11 +186,12 @@ class Array {
   void activate(const std::vector<bool>& steps);
   void settle(int64_t lag);
 
-  runtime::Backend& backend_;
+  runtime::Backend* backend_;
   ArrayOptions options_;
   std::vector<const Job*> kinds_;
-  // Slots as each kind alone has them; empty for the first, which the programs
-  // were made for.
+  // Slots as each kind alone has them; empty for the first where the programs
+  // were made for it.
+  bool are_own_programs_ = true;
   std::vector<std::map<std::string, Slot>> own_slots_;
   // What members of small models begin with, by kind.
   struct Beginning {
@@ -183,6 +204,10 @@ class Array {
   MemberId next_id_ = 0;
   ArraySpecs specs_;  // of the programs; without their graphs
   std::unique_ptr<runtime::Executables> programs_;
+  // While it is suspended; and what it ran, for devices like that.
+  Content content_;
+  std::shared_ptr<const compile::ProgramSet> former_;
+  plan::DeviceInfo former_device_;
   std::vector<std::unique_ptr<BatchFeed>> feeds_;      // by program
   std::vector<std::unique_ptr<LearningRates>> rates_;  // by phase; may be null
   // Steps whose losses were not looked at yet, and losses that nobody took.
@@ -196,6 +221,12 @@ class Array {
   std::vector<std::vector<double>> losses_;  // the last by phase, then lane
   std::vector<bool> active_;                 // what the mask holds, by lane
 };
+
+// The programs that an array of these jobs would have on the backend; from
+// options.programs, which must not be null.
+std::shared_ptr<const compile::ProgramSet> array_programs(
+    const std::vector<const Job*>& kinds, runtime::Backend& backend,
+    const ArrayOptions& options);
 
 // Whether a slot is part of a member's content.
 bool is_of_member(const Slot& slot);

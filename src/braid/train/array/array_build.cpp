@@ -6,6 +6,7 @@
 #include "braid/base/error.h"
 #include "braid/passes/names.h"
 #include "braid/train/array/array.h"
+#include "braid/train/job/job_signature.h"
 #include "braid/train/job/model_state.h"
 
 namespace braid::train {
@@ -24,7 +25,58 @@ bool is_of_schedule(SlotUse use) {
   return use == SlotUse::kScheduledRate || use == SlotUse::kPlateau;
 }
 
+runtime::ExecutableOptions executable_options(const Job& first,
+                                              const ArrayOptions& options) {
+  return {.threads = first.threads(),
+          .plan = options.plan,
+          .profile = options.profile,
+          .spill_dir = first.config().spill_dir,
+          .observer = options.observer};
+}
+
+// Equal keys are equal programs, but for what their slots begin with.
+std::string program_key(const std::vector<const Job*>& kinds,
+                        const ArraySpecs& specs, runtime::Backend& backend,
+                        const ArrayForm& form) {
+  std::string key = fmt::format(
+      "{}room {} {} cores {} members {} shared {} together {} plateau {}\n",
+      job_signature(*kinds[0]), backend.account().room_bytes(),
+      backend.host_account().room_bytes(), backend.info().cores, form.capacity,
+      form.shares_batches, form.together,
+      std::ranges::any_of(kinds, [](auto* job) { return watches_loss(*job); }));
+  for (const auto& [where, program] : specs.steps) {
+    key += fmt::format("step {} {}: {}\n", where.first, where.second, program);
+  }
+  for (const auto& [rows, program] : specs.evals) {
+    key += fmt::format("eval {}: {}\n", rows, program);
+  }
+  return key;
+}
+
+std::shared_ptr<const compile::ProgramSet> cached_programs(
+    const std::vector<const Job*>& kinds, const ArraySpecs& specs,
+    runtime::Backend& backend, const ArrayOptions& options,
+    const runtime::ExecutableOptions& executable) {
+  auto compile = [&] {
+    return runtime::compile_for(kinds[0]->machine().ops(), specs.all, backend,
+                                executable);
+  };
+  if (specs.is_partial) {
+    return std::make_shared<const compile::ProgramSet>(compile());
+  }
+  return options.programs->get(program_key(kinds, specs, backend, options.form),
+                               compile);
+}
+
 }  // namespace
+
+std::shared_ptr<const compile::ProgramSet> array_programs(
+    const std::vector<const Job*>& kinds, runtime::Backend& backend,
+    const ArrayOptions& options) {
+  ArraySpecs specs = array_specs(kinds, options.form);
+  return cached_programs(kinds, specs, backend, options,
+                         executable_options(*kinds[0], options));
+}
 
 void Array::compile() {
   feeds_.clear();
@@ -34,13 +86,10 @@ void Array::compile() {
   const Job& first = *kinds_[0];
   size_t num_phases = first.model().phases().size();
   specs_ = array_specs(kinds_, options_.form);
+  runtime::ExecutableOptions options = executable_options(first, options_);
+  options.set = known_programs(options);
   programs_ = std::make_unique<runtime::Executables>(
-      first.machine().ops(), std::exchange(specs_.all, {}), backend_,
-      runtime::ExecutableOptions{.threads = first.threads(),
-                                 .plan = options_.plan,
-                                 .profile = options_.profile,
-                                 .spill_dir = first.config().spill_dir,
-                                 .observer = options_.observer});
+      first.machine().ops(), std::exchange(specs_.all, {}), *backend_, options);
   for (size_t i = 0; i < programs_->size(); ++i) {
     bool is_eval = std::ranges::any_of(
         specs_.evals, [&](const auto& eval) { return eval.second == i; });
@@ -49,9 +98,11 @@ void Array::compile() {
         first.data(), first.config(), program.graph, capacity(),
         shares_batches() || is_eval, program.num_inputs()));
   }
-  own_slots_.assign(1, {});
-  for (size_t i = 1; i < kinds_.size(); ++i) {
-    own_slots_.push_back(own_slots(*kinds_[i]));
+  if (!former_) are_own_programs_ = !options.set;
+  own_slots_.clear();
+  if (are_own_programs_) own_slots_.emplace_back();
+  for (size_t i = own_slots_.size(); i < kinds_.size(); ++i) {
+    own_slots_.push_back(own_slots(*kinds_[i], capacity() > 0));
   }
   make_beginnings();
   losses_.assign(num_phases, std::vector<double>(lanes_.size()));
@@ -66,6 +117,22 @@ void Array::compile() {
                                              lanes_.size(), constant_rate()),
                                          state(), network.name));
   }
+}
+
+// Programs that were compiled before: what it ran on a device like this one, or
+// what other arrays run. Null: there are none.
+std::shared_ptr<const compile::ProgramSet> Array::known_programs(
+    const runtime::ExecutableOptions& options) {
+  if (former_) {
+    plan::DeviceInfo present = backend_->info();
+    present.id = former_device_.id;
+    bool fits = present == former_device_ &&
+                former_->peak_bytes <= backend_->account().room_bytes() &&
+                former_->host_bytes <= backend_->host_account().room_bytes();
+    if (fits) return former_;
+  }
+  if (!options_.programs || is_partial()) return nullptr;
+  return cached_programs(kinds_, specs_, *backend_, options_, options);
 }
 
 bool Array::is_compiled_for(const Job& job) const {
@@ -95,7 +162,7 @@ void Array::for_beginnings(size_t lane, const Job& job,
                            const VisitBeginning& visit) {
   const std::map<std::string, Slot>* known = slots_of(job);
   const std::map<std::string, Slot> own =
-      known ? std::map<std::string, Slot>{} : own_slots(job);
+      known ? std::map<std::string, Slot>{} : own_slots(job, capacity() > 0);
   if (!known) known = &own;
   for (size_t i = 0; i < state().slots().size(); ++i) {
     const Slot& slot = state().slots()[i];

@@ -27,14 +27,22 @@ class Planner {
   Planner(const runtime::Machine& machine, const std::vector<NamedJob>& jobs)
       : models_(machine), jobs_(jobs) {}
 
-  ArrayPlans run(const plan::Profile& profile) {
+  ArrayPlans run(const ArrayPlanOptions& options) {
     ArrayPlans plans;
     for (const NamedJob& job : jobs_) {
       plans.jobs.push_back({signature(job), data_signature(job.config)});
     }
+    if (!options.arrays) {
+      for (size_t i = 0; i < jobs_.size(); ++i) {
+        plans.arrays.push_back({.jobs = {i}});
+      }
+      return plans;
+    }
     auto costs = [&](size_t i) { return costs_of(plans.jobs[i].signature); };
-    plans.arrays = group_jobs(plans.jobs, costs, profile);
-    join_singles(plans);
+    plans.arrays =
+        group_jobs(plans.jobs, costs, options.profile, options.devices);
+    // Several devices are better off with several arrays.
+    if (std::ssize(plans.arrays) > options.devices) join_singles(plans);
     return plans;
   }
 
@@ -130,8 +138,8 @@ class Planner {
 
 ArrayPlans plan_arrays(const runtime::Machine& machine,
                        const std::vector<NamedJob>& jobs,
-                       const plan::Profile& profile) {
-  return Planner(machine, jobs).run(profile);
+                       const ArrayPlanOptions& options) {
+  return Planner(machine, jobs).run(options);
 }
 
 void time_arrays(const runtime::Machine& machine,

@@ -9,6 +9,12 @@
 
 namespace braid::train {
 
+struct ArrayPlanOptions {
+  plan::Profile profile = {};
+  int devices = 1;     // that the arrays share
+  bool arrays = true;  // false: every job by itself
+};
+
 // The jobs of a list by group, and why.
 struct ArrayPlans {
   std::vector<GroupingJob> jobs = {};  // in the order of the list
@@ -22,7 +28,7 @@ struct ArrayPlans {
 // Compiles arrays, but allocates and trains nothing. Blocks meanwhile.
 ArrayPlans plan_arrays(const runtime::Machine& machine,
                        const std::vector<NamedJob>& jobs,
-                       const plan::Profile& profile = {});
+                       const ArrayPlanOptions& options = {});
 
 // Times the lowerings of convolutions of these arrays that the profile has no
 // seconds for, and adds them. Blocks while it measures.

@@ -116,11 +116,11 @@ bool watches_loss(const Job& job) {
       });
 }
 
-std::map<std::string, Slot> own_slots(const Job& job) {
+std::map<std::string, Slot> own_slots(const Job& job, bool in_array) {
   std::map<std::string, Slot> slots;
   for (size_t i = 0; i < job.model().phases().size(); ++i) {
     compile::StepSpec spec = job.step_spec(i, job.batch_rows());
-    spec.optimizer.scheduled = true;  // as arrays have it
+    if (in_array) spec.optimizer.scheduled = true;
     for (const Slot& slot : spec.forward.slots()) slots[slot.name] = slot;
     for (Slot& slot : passes::value_slots(spec.optimizer)) {
       slots[slot.name] = std::move(slot);

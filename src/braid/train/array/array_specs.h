@@ -40,7 +40,8 @@ bool are_alike(const std::vector<const Job*>& jobs);
 bool watches_loss(const Job& job);
 
 // Slots of the job's steps as it has them alone, by name, where its numbers
-// tell how they begin. Others begin as in any job of its kind.
-std::map<std::string, Slot> own_slots(const Job& job);
+// tell how they begin. Others begin as in any job of its kind. `in_array`: its
+// rates are written for every step.
+std::map<std::string, Slot> own_slots(const Job& job, bool in_array);
 
 }  // namespace braid::train

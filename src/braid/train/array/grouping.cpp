@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -117,34 +120,49 @@ std::vector<ArrayPlan> cut(const std::vector<GroupingJob>& jobs,
 
 class GroupCutter {
  public:
-  GroupCutter(const std::vector<GroupingJob>& jobs, const Group& group,
-              const ArrayCosts& costs, const plan::Profile& profile)
+  GroupCutter(const std::vector<GroupingJob>& jobs, Group group,
+              ArrayCosts costs, const plan::Profile& profile)
       : jobs_(jobs),
-        group_(group),
-        costs_(costs),
-        predictor_(group, costs, profile) {}
+        group_(std::move(group)),
+        costs_(std::move(costs)),
+        predictor_(group_, costs_, profile) {}
+  GroupCutter(const GroupCutter&) = delete;
+  GroupCutter& operator=(const GroupCutter&) = delete;
 
-  // The fastest that fits. Bytes are asked for last, and only as often as
-  // needed: to know them takes longest.
-  std::vector<ArrayPlan> run() {
-    std::vector<Choice> choices;
-    auto num_jobs = static_cast<int64_t>(group_.jobs.size());
-    for (int64_t arrays : candidates(num_jobs)) {
-      choices.push_back(choose(arrays));
-    }
-    std::ranges::stable_sort(choices, {}, &Choice::seconds);
-    for (Choice& choice : choices) {
-      if (fits(choice.plans)) return std::move(choice.plans);
+  // The fastest that fits, one array after the other. Bytes are asked for last,
+  // and only as often as needed: to know them takes longest.
+  std::vector<ArrayPlan> fastest() {
+    for (const Choice& choice : choices()) {
+      std::vector<ArrayPlan> plans = choice.plans;
+      if (fits(plans)) return plans;
     }
     return alone();
   }
 
- private:
   struct Choice {
     std::vector<ArrayPlan> plans;
     double seconds = 0;
   };
 
+  // All that are tried, the fastest first.
+  const std::vector<Choice>& choices() {
+    if (!choices_.empty()) return choices_;
+    auto num_jobs = static_cast<int64_t>(group_.jobs.size());
+    for (int64_t arrays : candidates(num_jobs)) {
+      choices_.push_back(choose(arrays));
+    }
+    std::ranges::stable_sort(choices_, {}, &Choice::seconds);
+    return choices_;
+  }
+
+  bool fits(std::vector<ArrayPlan>& plans) {
+    return std::ranges::all_of(plans, [&](ArrayPlan& plan) {
+      plan.bytes = bytes(plan.size);
+      return plan.bytes <= costs_.limit_bytes;
+    });
+  }
+
+ private:
   Choice choose(int64_t arrays) {
     Choice choice{cut(jobs_, group_, arrays)};
     for (ArrayPlan& plan : choice.plans) {
@@ -171,13 +189,6 @@ class GroupCutter {
     return known->second;
   }
 
-  bool fits(std::vector<ArrayPlan>& plans) {
-    return std::ranges::all_of(plans, [&](ArrayPlan& plan) {
-      plan.bytes = bytes(plan.size);
-      return plan.bytes <= costs_.limit_bytes;
-    });
-  }
-
   // Each by itself, where plans that take less memory are tried.
   std::vector<ArrayPlan> alone() {
     auto plans = choose(static_cast<int64_t>(group_.jobs.size())).plans;
@@ -186,28 +197,93 @@ class GroupCutter {
   }
 
   const std::vector<GroupingJob>& jobs_;
-  const Group& group_;
-  const ArrayCosts& costs_;
+  Group group_;
+  ArrayCosts costs_;
   Predictor predictor_;
+  std::vector<Choice> choices_;
   std::map<ArraySize, double> seconds_;
   std::map<ArraySize, int64_t> bytes_;
 };
+
+// A group, with the arrays that were chosen.
+struct CutGroup {
+  std::unique_ptr<GroupCutter> cutter;  // null for a single job
+  std::vector<ArrayPlan> plans;
+};
+
+// Seconds until devices that each take the longest array that is left have
+// made a step of all; `changed` has other arrays.
+double span_s(const std::vector<CutGroup>& groups, int devices,
+              const CutGroup* changed = nullptr,
+              const std::vector<ArrayPlan>& with = {}) {
+  std::vector<double> seconds;
+  for (const CutGroup& group : groups) {
+    for (const ArrayPlan& plan : &group == changed ? with : group.plans) {
+      seconds.push_back(plan.step_s);
+    }
+  }
+  std::ranges::sort(seconds, std::greater<>());
+  std::vector<double> ends(static_cast<size_t>(devices), 0);
+  for (double s : seconds) {
+    *std::ranges::min_element(ends) += s;
+  }
+  return *std::ranges::max_element(ends);
+}
+
+// Cuts groups further as long as all devices together are done sooner.
+void spread(std::vector<CutGroup>& groups, int devices) {
+  constexpr double kWorthwhile = 0.98;
+  constexpr size_t kMany = 4;  // arrays of a device: they are even enough
+  auto num_arrays = [&] {
+    size_t count = 0;
+    for (const CutGroup& group : groups) count += group.plans.size();
+    return count;
+  };
+  while (num_arrays() < kMany * static_cast<size_t>(devices)) {
+    double best_s = kWorthwhile * span_s(groups, devices);
+    CutGroup* best = nullptr;
+    std::vector<ArrayPlan> plans;
+    for (CutGroup& group : groups) {
+      if (!group.cutter) continue;
+      for (const GroupCutter::Choice& choice : group.cutter->choices()) {
+        if (choice.plans.size() <= group.plans.size()) continue;
+        double seconds = span_s(groups, devices, &group, choice.plans);
+        if (seconds >= best_s) continue;
+        best_s = seconds;
+        best = &group;
+        plans = choice.plans;
+      }
+    }
+    // Smaller arrays than those that fit do, too.
+    if (!best || !best->cutter->fits(plans)) return;
+    best->plans = std::move(plans);
+  }
+}
 
 }  // namespace
 
 std::vector<ArrayPlan> group_jobs(const std::vector<GroupingJob>& jobs,
                                   const CostsOf& costs_of,
-                                  const plan::Profile& profile) {
-  std::vector<ArrayPlan> all;
+                                  const plan::Profile& profile, int devices) {
+  std::vector<CutGroup> groups;
   for (const Group& group : groups_of(jobs)) {
-    if (group.jobs.size() == 1) {
-      all.push_back({.jobs = group.jobs});
+    CutGroup& cut = groups.emplace_back();
+    bool is_single = group.jobs.size() == 1;
+    if (is_single) cut.plans.push_back({.jobs = group.jobs});
+    if (is_single && devices == 1) continue;
+    ArrayCosts costs = costs_of(group.jobs[0]);
+    if (is_single) {
+      cut.plans[0].step_s = costs.step_s({});
       continue;
     }
-    ArrayCosts costs = costs_of(group.jobs[0]);
-    for (ArrayPlan& plan : GroupCutter(jobs, group, costs, profile).run()) {
-      all.push_back(std::move(plan));
-    }
+    cut.cutter =
+        std::make_unique<GroupCutter>(jobs, group, std::move(costs), profile);
+    cut.plans = cut.cutter->fastest();
+  }
+  if (devices > 1) spread(groups, devices);
+  std::vector<ArrayPlan> all;
+  for (CutGroup& group : groups) {
+    std::ranges::move(group.plans, std::back_inserter(all));
   }
   return all;
 }

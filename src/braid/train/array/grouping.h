@@ -4,7 +4,8 @@
 // Jobs with equal signatures form a group; a group is cut into arrays of about
 // equal size, so that none is a small remainder: 24 jobs of which 10 fit give
 // three arrays of 8. How many arrays is decided by the predicted time of a step
-// of all of them, one array after the other, among those that fit the memory.
+// of all of them, one array after the other or on several devices at once,
+// among those that fit the memory.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +55,8 @@ struct ArrayPlan {
 // asked once for each group with more than one job, with its first job.
 std::vector<ArrayPlan> group_jobs(const std::vector<GroupingJob>& jobs,
                                   const CostsOf& costs_of,
-                                  const plan::Profile& profile = {});
+                                  const plan::Profile& profile = {},
+                                  int devices = 1);
 
 // Where a profile keeps the measured seconds of a step of an array.
 std::string step_key(const std::string& signature, const ArraySize& size);

@@ -111,9 +111,12 @@ void FirstContents::apply(runtime::State& state, int64_t member,
 void FirstContents::write(runtime::State& state, SlotId slot, int64_t member,
                           const Slot& own,
                           const io::pt2::SlotContent& content) const {
-  if (checked_.insert(content.storage.data()).second) {
-    io::pt2::check_storage(content, path_.string());
+  bool is_new = false;
+  {
+    std::lock_guard lock(mutex_);
+    is_new = checked_.insert(content.storage.data()).second;
   }
+  if (is_new) io::pt2::check_storage(content, path_.string());
   state.write_member(slot, member, io::pt2::packed(content, own));
 }
 
@@ -164,11 +167,13 @@ const io::pt2::ExportedFile& ModelFiles::open(const std::string& path) const {
 
 std::vector<std::string> ModelFiles::result_names(
     const std::string& path) const {
+  std::lock_guard lock(mutex_);
   return io::pt2::result_names(open(path).program);
 }
 
 const ExportedModel& ModelFiles::load(
     const std::string& path, const io::pt2::ImportOptions& options) const {
+  std::lock_guard lock(mutex_);
   const io::pt2::ExportedFile& file = open(path);
   std::string key = quoted_text(path) + options_text(options);
   auto known = models_.find(key);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 
 #include "braid/io/pt2/import.h"
@@ -23,8 +24,8 @@ struct FirstWeights {
   bool draws = false;
 };
 
-// First contents of slots: they stay in the file until they are written.
-// One thread.
+// First contents of slots: they stay in the file until they are written. Once
+// it is filled it is thread-safe.
 class FirstContents {
  public:
   FirstContents(std::filesystem::path path, io::pt2::Imported& imported);
@@ -57,6 +58,7 @@ class FirstContents {
   std::set<std::string> seedless_;
   std::shared_ptr<const io::MappedFile> file_;
   uint64_t fingerprint_ = 0;
+  mutable std::mutex mutex_;                    // of that:
   mutable std::set<const std::byte*> checked_;  // storages
 };
 
@@ -66,7 +68,7 @@ struct ExportedModel {
 };
 
 // Models of .pt2 files: each file is read once, and each form and size of it is
-// imported once. For one thread at a time. Borrows the machine.
+// imported once. Thread-safe. Borrows the machine.
 class ModelFiles {
  public:
   // Implicit: a machine alone is models that nobody else wants.
@@ -85,6 +87,7 @@ class ModelFiles {
                        const io::pt2::ImportOptions& options) const;
 
   const runtime::Machine& machine_;
+  mutable std::mutex mutex_;  // of what follows
   mutable std::map<std::string, io::pt2::ExportedFile> files_;
   mutable std::map<std::string, ExportedModel> models_;
 };

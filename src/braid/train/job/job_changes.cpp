@@ -19,7 +19,7 @@ namespace {
 using Texts = std::map<std::string, std::string>;
 
 // Each is the job's own in an array, or of no account there.
-constexpr std::array<std::string_view, 16> kOwnKeys = {
+constexpr std::array<std::string_view, 18> kOwnKeys = {
     "steps",
     "epochs",
     "log_every",
@@ -27,6 +27,8 @@ constexpr std::array<std::string_view, 16> kOwnKeys = {
     "log_norms.of",
     "log_system",
     "spill_dir",
+    "priority",
+    "deadline",
     "eval.every",
     "eval.early_stop.patience",
     "eval.early_stop.min_delta",

@@ -262,6 +262,12 @@ void describe_run(Section& s, JobConfig& c) {
             "kept, or with a limit chosen to fit it at the least time");
   s.path("spill_dir", c.spill_dir,
          "Folder on a local disk for what the plan keeps in a file");
+  s.number("priority", c.priority,
+           "Of jobs that share devices the highest goes first (--policy "
+           "priority)");
+  s.number("deadline", c.deadline,
+           "Seconds after which it should be done (--policy deadline)")
+      .above(0);
 }
 
 void describe_networks(Section& s, JobConfig& c) {

@@ -210,6 +210,9 @@ struct JobConfig {
   std::optional<int64_t> host_limit = {};    // bytes of what is moved there
   PlanConfig plan = {};  // what it leaves open is chosen to fit the limits
   std::filesystem::path spill_dir = {};  // empty: no plan may use a file
+  // Among jobs that share devices; see schedule/policy.h.
+  double priority = 0;
+  std::optional<double> deadline = {};  // seconds from the begin of all
   std::map<std::string, NetworkConfig> networks = {};
   std::vector<PhaseConfig> phases = {};
   std::map<std::string, NoiseConfig> noise = {};

@@ -28,6 +28,8 @@ std::string folder_text(const JobFolder& folder) {
   Json all{{"jobs", jobs},
            {"arrays", folder.arrays},
            {"profile", folder.profile.text()}};
+  if (!folder.devices.ids.empty())
+    all["devices"] = devices_json(folder.devices);
   return all.dump(1) + "\n";
 }
 
@@ -39,6 +41,9 @@ JobFolder parse_folder(const Json& json, const fs::path& path) {
   for (const Json& job : json.at("jobs")) {
     auto text = job.at("config").get<std::string>();
     folder.jobs.push_back({job.at("name"), parse_job(text, path)});
+  }
+  if (json.contains("devices")) {
+    folder.devices = read_devices(json.at("devices"));
   }
   return folder;
 }

@@ -1,7 +1,8 @@
 // The folder of several jobs:
 //
-//   OUT/jobs.json              the jobs, which of them train as one, and the
-//                              measured seconds that lowerings go by
+//   OUT/jobs.json              the jobs, which of them train as one, on which
+//                              devices, and the measured seconds that lowerings
+//                              go by
 //       NAME/                  the run of each job, as if it were alone
 //       array-0/checkpoints/   one checkpoint for all members of an array
 //       results.json, .csv     how all of them stand
@@ -15,6 +16,7 @@
 
 #include "braid/plan/profile.h"
 #include "braid/train/job/job_list.h"
+#include "braid/train/jobs/job_devices.h"
 
 namespace braid::train {
 
@@ -23,6 +25,7 @@ struct JobFolder {
   // Numbers of jobs that are members of one array, one after the other.
   std::vector<std::vector<size_t>> arrays = {};
   plan::Profile profile = {};
+  JobDevices devices = {};  // that all share
 };
 
 // Names within the folder.

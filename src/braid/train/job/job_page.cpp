@@ -282,7 +282,7 @@ constexpr const char* kRuns =
     "for these, which count from then on: `steps`, `epochs`, `log_every`, "
     "`log_norms`, `log_system`, "
     "`threads`, `device`, `memory_limit`, `plan`, `spill_dir`, "
-    "`checkpoint.every`, "
+    "`priority`, `deadline`, `checkpoint.every`, "
     "`checkpoint.keep`, `eval.every`, `eval.batch_size`, "
     "`eval.early_stop.patience`, `eval.early_stop.min_delta`, `on_change` of "
     "data, and where the files of data lie. `braid resume DIR epochs=10` sets "

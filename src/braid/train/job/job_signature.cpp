@@ -61,6 +61,8 @@ JobConfig plain_job(JobConfig job) {
   job.log_every = 1;
   job.log_norms = {};
   job.log_system = false;
+  job.priority = 0;
+  job.deadline = {};
   job.eval.every = 0;
   job.eval.early_stop = {.metric = job.eval.early_stop.metric};
   job.checkpoint = {.best = job.checkpoint.best};

@@ -15,7 +15,8 @@ namespace braid::train {
 
 ListRun::ListRun(const runtime::Machine& machine, std::filesystem::path out,
                  ListRunOptions options)
-    : out_(std::move(out)),
+    : machine_(machine),
+      out_(std::move(out)),
       options_(std::move(options)),
       lock_(out_),
       folder_(read_job_folder(out_)),
@@ -23,6 +24,8 @@ ListRun::ListRun(const runtime::Machine& machine, std::filesystem::path out,
       failures_(folder_.jobs.size()) {
   io::remove_temporary_files(out_);
   read_own_configs();
+  if (options_.devices) change_devices();
+  if (options_.devices) change_devices();
   if (!options_.overrides.empty()) change_jobs();
   std::vector<JobConfig> configs;
   for (const NamedJob& job : folder_.jobs) configs.push_back(job.config);
@@ -94,27 +97,98 @@ void ListRun::change_jobs() {
   write_job_folder(out_, folder_);
 }
 
+// Jobs stay what they are: their threads, so that bits stay, and their limits.
+void ListRun::change_devices() {
+  folder_.devices = *options_.devices;
+  write_job_folder(out_, folder_);
+}
+
+// What arrays take is known before they train where they share devices.
+void ListRun::plan() {
+  const JobDevices& devices = folder_.devices;
+  if (devices.ids.empty()) {
+    sharing_.works.resize(folder_.arrays.size());
+    return;
+  }
+  JobArrays arrays;
+  for (const std::vector<size_t>& numbers : folder_.arrays) {
+    auto& jobs = arrays.emplace_back();
+    for (size_t i : numbers) jobs.push_back(jobs_[i].get());
+  }
+  sharing_ = choose_sharing(arrays, devices, folder_.profile, programs_);
+  if (options_.planned) options_.planned(sharing_, devices);
+}
+
 Ending ListRun::run() {
+  {
+    auto preparing = options_.preparing ? options_.preparing() : nullptr;
+    plan();
+  }
+  JobDevices devices = folder_.devices;
+  devices.at_once = sharing_.at_once;
+  if (devices.ids.empty()) devices.policy = "fifo";
+  joined_ = std::make_unique<JoinedReport>(report_, results_.get(),
+                                           [this] { return device_reports(); });
+  std::vector<Work> works;
   for (size_t i = 0; i < folder_.arrays.size(); ++i) {
-    Ending ending = run_array(i);
-    if (ending == Ending::kInterrupted) {
-      results_->stop(report_);
-      return ending;
-    }
+    parts_.push_back(joined_->part(folder_.arrays[i]));
+    works.push_back(work(i));
   }
-  return Ending::kDone;
+  auto policy = schedule::make_policy(devices.policy, devices.seed);
+  auto say = [this](const std::string& text) {
+    joined_->locked([&] { results_->on_message(LogLevel::kWarning, text); });
+  };
+  orchestrator_ = std::make_unique<Orchestrator>(
+      std::move(works), *policy,
+      OrchestratorOptions{
+          .devices = devices, .stop = options_.stop, .say = say});
+  Ending ending = orchestrator_->run();
+  if (ending == Ending::kInterrupted) results_->stop(report_);
+  bool have_all_failed = errors_.size() == folder_.arrays.size();
+  if (have_all_failed) std::rethrow_exception(first_error_);
+  return ending;
 }
 
-Ending ListRun::run_array(size_t number) {
-  try {
-    return run_members(number);
-  } catch (const std::exception& error) {
-    results_->fail(folder_.arrays[number], report_, error.what());
-    throw;
+Work ListRun::work(size_t number) {
+  const std::vector<size_t>& numbers = folder_.arrays[number];
+  const Job& first = *jobs_[numbers[0]];
+  const WorkPlan& plan = sharing_.works[number];
+  std::string name = folder_.jobs[numbers[0]].name;
+  if (numbers.size() > 1) {
+    name += fmt::format(" and {} more", numbers.size() - 1);
   }
+  Work work{.name = std::move(name), .step_s = plan.step_s, .steps = 0};
+  for (size_t i : numbers) {
+    const JobConfig& config = folder_.jobs[i].config;
+    work.steps = std::max(work.steps, jobs_[i]->num_steps());
+    work.priority = i == numbers[0] ? config.priority
+                                    : std::max(work.priority, config.priority);
+    bool is_sooner = config.deadline && (work.deadline_s == 0 ||
+                                         *config.deadline < work.deadline_s);
+    if (is_sooner) work.deadline_s = *config.deadline;
+  }
+  work.open = [this, &first](std::optional<DeviceId> device,
+                             runtime::Budget budget) {
+    if (!device) return first.open_device();
+    runtime::Budget own =
+        shared_budget(first, folder_.devices, sharing_.at_once);
+    own.seat = std::move(budget.seat);
+    return machine_.open(*device, own);
+  };
+  work.begin = [this, number](runtime::Backend& device) {
+    return begin_array(number, device);
+  };
+  work.moved = [this, number](const runtime::Backend* device) {
+    parts_[number]->move_to(device ? device->name() : "");
+  };
+  work.end = [this, number](Run* run, const std::exception_ptr& error) {
+    end_array(number, run, error);
+  };
+  return work;
 }
 
-Ending ListRun::run_members(size_t number) {
+std::unique_ptr<Run> ListRun::begin_array(size_t number,
+                                          runtime::Backend& device) {
   const std::vector<size_t>& numbers = folder_.arrays[number];
   std::vector<RunMember> members;
   for (size_t i : numbers) {
@@ -125,19 +199,49 @@ Ending ListRun::run_members(size_t number) {
                        .number = i,
                        .hparams = hparams_[i]});
   }
-  auto preparing = options_.preparing ? options_.preparing() : nullptr;
-  Run run(members, {.out = array_path(out_, number),
-                    .stop = options_.stop,
-                    .listener = results_.get(),
-                    .report = &report_,
-                    .profile = folder_.profile,
-                    .logs_passes = options_.logs_passes});
-  preparing.reset();
-  results_->begin(numbers, report_);
-  Ending ending = run.is_finished() ? Ending::kDone : run.run();
-  note(run, numbers);
-  results_->finish(report_);
-  return ending;
+  bool shares = !folder_.devices.ids.empty();
+  bool is_single = !shares && options_.preparing;
+  auto preparing = is_single ? options_.preparing() : nullptr;
+  auto run = std::make_unique<Run>(
+      members, RunOptions{.out = array_path(out_, number),
+                          .stop = options_.stop,
+                          .listener = parts_[number].get(),
+                          .device = &device,
+                          .report = &parts_[number]->report(),
+                          .programs = shares ? &programs_ : nullptr,
+                          .alone = numbers.size() == 1,
+                          .profile = folder_.profile,
+                          .logs_passes = options_.logs_passes});
+  parts_[number]->finish();
+  joined_->locked([&] { results_->begin(numbers, report_); });
+  return run;
+}
+
+void ListRun::end_array(size_t number, Run* run,
+                        const std::exception_ptr& error) {
+  const std::vector<size_t>& numbers = folder_.arrays[number];
+  parts_[number]->finish();
+  joined_->locked([&] {
+    if (error) {
+      try {
+        std::rethrow_exception(error);
+      } catch (const std::exception& e) {
+        errors_.push_back({numbers, parts_of(e)});
+        if (!first_error_) first_error_ = error;
+        results_->fail(numbers, report_, e.what());
+        for (size_t i : numbers) {
+          if (has_ended(report_.members[i].state)) continue;
+          report_.members[i].state = MemberState::kFailed;
+          report_.members[i].failure = parts_of(e).text;
+          report_.members[i].is_error = true;
+        }
+      }
+    } else if (run) {
+      note(*run, numbers);
+      results_->finish(report_);
+    }
+  });
+  if (!error && run) parts_[number]->move_to("");
 }
 
 void ListRun::note(const Run& run, const std::vector<size_t>& numbers) {
@@ -150,6 +254,27 @@ void ListRun::note(const Run& run, const std::vector<size_t>& numbers) {
                  .shared_data = run.shares_batches()};
   options_.profile->set(plan::Measured::kArray,
                         step_key(job_signature(first), size), *run.step_s());
+}
+
+std::vector<DeviceReport> ListRun::device_reports() const {
+  std::vector<DeviceReport> reports;
+  if (folder_.devices.ids.empty() || !orchestrator_) return reports;
+  for (DeviceUse& use : orchestrator_->devices()) {
+    const runtime::ComputeTimes& t = use.times;
+    double all_s = t.busy_s + t.copies_s + t.idle_s;
+    auto share = [&](double seconds) {
+      return all_s > 0 ? seconds / all_s : 0;
+    };
+    reports.push_back(
+        {.name = device_text(use.id),
+         .jobs = std::move(use.works),
+         .busy = share(t.busy_s),
+         .copies = share(t.copies_s),
+         .memory_bytes = use.memory_bytes,
+         .limit_bytes = use.limit_bytes == kNoLimit ? 0 : use.limit_bytes,
+         .is_left_out = use.is_left_out});
+  }
+  return reports;
 }
 
 }  // namespace braid::train

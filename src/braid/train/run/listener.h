@@ -67,6 +67,19 @@ struct MemberReport {
   int64_t last_eval = 0;     // step of the last evaluation
   double time_s = 0;         // of its training so far
   std::string failure = {};  // why it failed
+  bool is_error = false;     // that was no number of its own
+  std::string device = {};   // where it trains, of several
+};
+
+// A device that several jobs share; shares are of the time so far.
+struct DeviceReport {
+  std::string name = {};
+  std::vector<std::string> jobs = {};  // that are there now
+  double busy = 0;                     // it computes
+  double copies = 0;                   // all that are there wait for copies
+  int64_t memory_bytes = 0;
+  int64_t limit_bytes = 0;  // 0: none
+  bool is_left_out = false;
 };
 
 // After each step of an array: how all jobs of a list stand. The loop keeps
@@ -75,8 +88,9 @@ struct ArrayReport {
   std::vector<MemberReport> members = {};  // in the order of the list
   // By this process in all: steps of models, and rows of their batches.
   int64_t model_steps = 0, samples = 0;
-  int64_t memory_bytes = 0;  // that the device's account holds
-  int64_t limit_bytes = 0;   // 0: none
+  int64_t memory_bytes = 0;                // that the device's account holds
+  int64_t limit_bytes = 0;                 // 0: none
+  std::vector<DeviceReport> devices = {};  // where jobs share several
 };
 
 // How much a message matters, from most to least.

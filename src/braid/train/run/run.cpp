@@ -55,6 +55,24 @@ bool Run::tick() {
   }
 }
 
+void Run::suspend() {
+  if (!run_.array) return;
+  settle(0);
+  for (MemberRun* member : run_.with_state(MemberState::kTraining)) {
+    member->record().time_s = member->elapsed();
+  }
+  run_.array->suspend();
+  backend_ = nullptr;
+}
+
+void Run::resume(runtime::Backend& device) {
+  if (run_.array) run_.array->resume(device);
+  backend_ = &device;
+  for (MemberRun* member : run_.with_state(MemberState::kTraining)) {
+    member->start();
+  }
+}
+
 void Run::end(bool is_interrupted) {
   has_ended_ = true;
   settle(0);

@@ -39,10 +39,15 @@ struct RunOptions {
   // Of several jobs: the report that the listener gets, with a row for each of
   // them and maybe for others; borrowed. Null: one of its own.
   ArrayReport* report = nullptr;
+  // See ArrayOptions; borrowed.
+  compile::ProgramCache* programs = nullptr;
   // Keeps other records than `out` says.
   std::unique_ptr<Recorder> recorder = {};
   // Of several jobs: see ArrayForm. All of them take as many steps.
   bool together = false;
+  // Of a single one of a list: without an axis of members, so that it has the
+  // bits of a job that is no list's.
+  bool alone = false;
   // That programs follow; absent: as the jobs say.
   std::optional<compile::PlanRequest> plan = {};
   plan::Profile profile = {};           // of several jobs, see ArrayOptions
@@ -94,6 +99,15 @@ class Run {
   // it. False: all have ended, and everything is written. After it threw, the
   // run is over.
   bool tick();
+
+  // Between two steps: leaves the device, so that others have its memory, and
+  // goes on there or on another of its kind with as many cores. In between
+  // nothing else may be called. What jobs that ended held is gone then, but for
+  // their files. resume() throws when it does not fit there, and may be called
+  // again. Any thread, one at a time.
+  void suspend();
+  void resume(runtime::Backend& device);
+
   Ending ending() const { return ending_; }  // once tick() was false
 
   // Between two steps, by the number of a member in members(), until tick() was

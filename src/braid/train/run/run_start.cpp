@@ -46,6 +46,7 @@ Run::Run(const std::vector<RunMember>& members, RunOptions options)
   auto count = static_cast<int64_t>(members.size());
   run_.capacity =
       options_.capacity > 0 ? std::min(options_.capacity, count) : count;
+  if (options_.alone && count == 1) run_.capacity = 0;
   reporter_ = report_list(run_, options_.listener,
                           options_.report ? *options_.report : own_report_);
   recorder_ =
@@ -73,7 +74,7 @@ void Run::begin() {
 
 // What a job alone ended with can be had still.
 void Run::restore_end() {
-  if (run_.capacity > 0) return;
+  if (run_.capacity > 0 || options_.alone) return;
   compile_array();
   MemberRun& member = *run_.members[0];
   member.member = run_.array->add(member.job());
@@ -121,7 +122,8 @@ void Run::compile_array() {
                    .together = options_.together},
           .plan = options_.plan.value_or(plan_request(kinds[0]->config().plan)),
           .profile = options_.profile,
-          .observer = pass_observer()});
+          .observer = pass_observer(),
+          .programs = options_.programs});
   compile_s_ = seconds_since(begin);
 }
 

@@ -30,9 +30,31 @@ int set_mkl_threads(int threads) {
 }
 
 // Whether MKL may take fewer threads than it was given: the order of sums
-// would depend on it. This one is the process's.
-bool may_mkl_choose() {
-  return mkl_serv_get_dynamic && MKL_Set_Dynamic && mkl_serv_get_dynamic();
+// would depend on it. This one is the process's, so it is forbidden until
+// nobody in any thread minds.
+class MklChoice {
+ public:
+  void forbid() {
+    std::lock_guard lock(mutex_);
+    if (uses_++ > 0) return;
+    before_ = mkl_serv_get_dynamic && MKL_Set_Dynamic && mkl_serv_get_dynamic();
+    if (before_) MKL_Set_Dynamic(0);
+  }
+  void allow() {
+    std::lock_guard lock(mutex_);
+    if (--uses_ == 0 && before_) MKL_Set_Dynamic(1);
+  }
+
+ private:
+  std::mutex mutex_;
+  int64_t uses_ = 0;
+  bool before_ = false;
+};
+
+MklChoice& mkl_choice() {
+  static auto* const made =
+      new MklChoice;  // threads may outlive what is static
+  return *made;
 }
 
 }  // namespace
@@ -52,16 +74,16 @@ CallSettings::CallSettings() : outer_(present), threads_(call_threads()) {
 CallSettings::~CallSettings() {
   present = outer_;
   omp_set_num_threads(threads_);
-  if (is_mkl_set_) set_mkl_threads(mkl_threads_);
-  if (may_mkl_choose_) MKL_Set_Dynamic(1);
+  if (!is_mkl_set_) return;
+  set_mkl_threads(mkl_threads_);
+  mkl_choice().allow();
 }
 
 void CallSettings::before_blas() {
   if (!present || present->is_mkl_set_) return;
   present->is_mkl_set_ = true;
   present->mkl_threads_ = set_mkl_threads(call_threads());
-  present->may_mkl_choose_ = may_mkl_choose();
-  if (present->may_mkl_choose_) MKL_Set_Dynamic(0);
+  mkl_choice().forbid();
 }
 
 void CallSettings::before_libtorch(bool on_cuda) {

@@ -1,8 +1,12 @@
 #include "braid/runtime/kernels/aten/libtorch_flags.h"
 
+#include <ATen/Context.h>
 #include <c10/core/DefaultDtype.h>
 
+#include <functional>
+#include <mutex>
 #include <optional>
+#include <vector>
 
 namespace braid::runtime {
 namespace {
@@ -29,9 +33,24 @@ bool is_full(Float32Precision precision) {
          precision == Float32Precision::IEEE;
 }
 
-}  // namespace
+// Switches that were set, and how they were before.
+class Switches {
+ public:
+  void set_all();
+  void set_cuda();
+  void undo() {
+    for (; !undo_.empty(); undo_.pop_back()) undo_.back()();
+  }
 
-LibtorchFlags::LibtorchFlags(bool on_cuda) {
+ private:
+  void set_precision(Float32Backend backend, Float32Op op);
+  void set_matmul_on_cuda();
+  void set_cudnn();
+
+  std::vector<std::function<void()>> undo_;  // the last one first
+};
+
+void Switches::set_all() {
   if (context().deterministicAlgorithms()) {
     undo_.push_back([warn = context().deterministicAlgorithmsWarnOnly()] {
       context().setDeterministicAlgorithms(true, warn);
@@ -50,21 +69,16 @@ LibtorchFlags::LibtorchFlags(bool on_cuda) {
   for (Float32Op op : {Float32Op::MATMUL, Float32Op::CONV, Float32Op::RNN}) {
     set_precision(Float32Backend::MKLDNN, op);
   }
-  if (on_cuda) set_cuda();
 }
 
-LibtorchFlags::~LibtorchFlags() {
-  for (; !undo_.empty(); undo_.pop_back()) undo_.back()();
-}
-
-void LibtorchFlags::set_precision(Float32Backend backend, Float32Op op) {
+void Switches::set_precision(Float32Backend backend, Float32Op op) {
   Float32Precision before = context().float32Precision(backend, op);
   if (is_full(before)) return;
   undo_.push_back([=] { context().setFloat32Precision(backend, op, before); });
   context().setFloat32Precision(backend, op, Float32Precision::IEEE);
 }
 
-void LibtorchFlags::set_cuda() {
+void Switches::set_cuda() {
   set_matmul_on_cuda();
   set_cudnn();
   if (!context().deterministicCuDNN()) {
@@ -77,7 +91,7 @@ void LibtorchFlags::set_cuda() {
   }
 }
 
-void LibtorchFlags::set_matmul_on_cuda() {
+void Switches::set_matmul_on_cuda() {
   if (is_full(context().float32Precision(Float32Backend::CUDA,
                                          Float32Op::MATMUL))) {
     return;
@@ -97,7 +111,7 @@ void LibtorchFlags::set_matmul_on_cuda() {
   set_precision(Float32Backend::CUDA, Float32Op::MATMUL);
 }
 
-void LibtorchFlags::set_cudnn() {
+void Switches::set_cudnn() {
   auto older = agreed([] { return context().allowTF32CuDNN(); });
   if (older && *older) {
     undo_.push_back([] { context().setAllowTF32CuDNN(true); });
@@ -105,6 +119,32 @@ void LibtorchFlags::set_cudnn() {
   }
   set_precision(Float32Backend::CUDA, Float32Op::CONV);
   set_precision(Float32Backend::CUDA, Float32Op::RNN);
+}
+
+// How many want them, in all threads.
+struct Uses {
+  std::mutex mutex;
+  int64_t all = 0, on_cuda = 0;
+  Switches general, of_cuda;
+};
+
+Uses& uses() {
+  static auto* const made = new Uses;  // threads may outlive what is static
+  return *made;
+}
+
+}  // namespace
+
+LibtorchFlags::LibtorchFlags(bool on_cuda) : on_cuda_(on_cuda) {
+  std::lock_guard lock(uses().mutex);
+  if (uses().all++ == 0) uses().general.set_all();
+  if (on_cuda && uses().on_cuda++ == 0) uses().of_cuda.set_cuda();
+}
+
+LibtorchFlags::~LibtorchFlags() {
+  std::lock_guard lock(uses().mutex);
+  if (on_cuda_ && --uses().on_cuda == 0) uses().of_cuda.undo();
+  if (--uses().all == 0) uses().general.undo();
 }
 
 }  // namespace braid::runtime
