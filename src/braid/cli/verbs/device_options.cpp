@@ -85,6 +85,7 @@ train::JobDevices devices_of(const DeviceOptions& o, const std::string& verb,
   if (o.quantum) devices.quantum_s = *o.quantum;
   if (o.seed) devices.seed = static_cast<uint64_t>(*o.seed);
   devices.validate();
+  check_policy(jobs, devices);
   return devices;
 }
 

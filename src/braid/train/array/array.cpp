@@ -176,6 +176,7 @@ void Array::rebuild(int64_t capacity, const std::vector<const Job*>& kinds,
   auto make = [&](int64_t with, const std::vector<const Job*>& of) {
     options_.form.capacity = with;
     kinds_ = of;
+    lanes_.assign(static_cast<size_t>(std::max<int64_t>(with, 1)), {});
     compile();
     fill(content);
   };
@@ -201,8 +202,7 @@ Array::Content Array::take_content() {
 }
 
 void Array::fill(const Content& content) {
-  lanes_ = {};
-  lanes_.resize(static_cast<size_t>(std::max<int64_t>(capacity(), 1)));
+  lanes_.assign(lanes_.size(), {});
   for (size_t i = 0; i < content.members.size(); ++i) {
     const Lane& member = content.members[i];
     size_t lane = lane_for(*member.job);

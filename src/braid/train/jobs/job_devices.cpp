@@ -130,6 +130,19 @@ int cores_of_each(const std::vector<DeviceId>& devices) {
   return std::max(machine_cores() / std::max(static_cast<int>(count), 1), 1);
 }
 
+void check_policy(const std::vector<NamedJob>& jobs,
+                  const JobDevices& devices) {
+  std::vector<schedule::Job> facts;
+  for (const NamedJob& job : jobs) {
+    facts.push_back({.name = job.name, .priority = job.config.priority});
+    if (job.config.deadline) {
+      facts.back().deadline_ns = static_cast<int64_t>(
+          std::min(*job.config.deadline * 1e9, 9e18));
+    }
+  }
+  schedule::make_policy(devices.policy, devices.seed)->check(facts);
+}
+
 void fit_to_devices(std::vector<NamedJob>& jobs, const JobDevices& devices) {
   if (devices.ids.empty()) return;
   for (NamedJob& job : jobs) {

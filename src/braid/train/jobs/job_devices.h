@@ -39,6 +39,9 @@ std::vector<DeviceId> parse_devices(const std::string& text, DeviceKind kind,
 // Cores that each of the CPU devices has, 1 at least.
 int cores_of_each(const std::vector<DeviceId>& devices);
 
+// Throws where a job lacks what the policy goes by.
+void check_policy(const std::vector<NamedJob>& jobs, const JobDevices& devices);
+
 // The jobs as they are trained there: those that leave threads open have the
 // cores of a device, and none has more memory than one.
 void fit_to_devices(std::vector<NamedJob>& jobs, const JobDevices& devices);
