@@ -20,10 +20,10 @@ class LeastSlack : public schedule::Policy {
 
 int main(int argc, char** argv) {
   schedule::Cluster cluster;
-  cluster.devices = {{.name = "big", .count = 24},
-                     {.name = "small", .count = 16, .speed = 0.5}};
+  cluster.devices = {{.name = "big", .count = 16},
+                     {.name = "small", .count = 24, .speed = 0.5}};
   schedule::LoadConfig load{
-      .jobs = argc > 1 ? std::atoll(argv[1]) : 600, .seed = 2, .hours = 12};
+      .jobs = argc > 1 ? std::atoll(argv[1]) : 600, .seed = 2, .hours = 8};
   std::vector<schedule::Job> jobs = schedule::draw_jobs(load, 8);
   auto tell = [&](const char* name, const schedule::Policy& policy) {
     schedule::Outcome outcome =

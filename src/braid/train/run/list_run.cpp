@@ -25,7 +25,6 @@ ListRun::ListRun(const runtime::Machine& machine, std::filesystem::path out,
   io::remove_temporary_files(out_);
   read_own_configs();
   if (options_.devices) change_devices();
-  if (options_.devices) change_devices();
   if (!options_.overrides.empty()) change_jobs();
   std::vector<JobConfig> configs;
   for (const NamedJob& job : folder_.jobs) configs.push_back(job.config);
@@ -241,7 +240,8 @@ void ListRun::end_array(size_t number, Run* run,
       results_->finish(report_);
     }
   });
-  if (!error && run) parts_[number]->move_to("");
+  bool is_over = !error && run && run->ending() != Ending::kInterrupted;
+  if (is_over) parts_[number]->move_to("");
 }
 
 void ListRun::note(const Run& run, const std::vector<size_t>& numbers) {
