@@ -27,9 +27,10 @@ class SuspendTest : public SmallJobs, public testing::WithParamInterface<Case> {
   }
 
   std::unique_ptr<train::Run> start(runtime::Backend& device,
-                             compile::ProgramCache* cache = nullptr) {
+                                    compile::ProgramCache* cache = nullptr) {
     if (GetParam().members == 0) {
-      return std::make_unique<train::Run>(*jobs_[0], RunOptions{.device = &device});
+      return std::make_unique<train::Run>(*jobs_[0],
+                                          RunOptions{.device = &device});
     }
     std::vector<RunMember> members;
     for (size_t i = 0; i < jobs_.size(); ++i) {

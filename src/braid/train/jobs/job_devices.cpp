@@ -136,8 +136,8 @@ void check_policy(const std::vector<NamedJob>& jobs,
   for (const NamedJob& job : jobs) {
     facts.push_back({.name = job.name, .priority = job.config.priority});
     if (job.config.deadline) {
-      facts.back().deadline_ns = static_cast<int64_t>(
-          std::min(*job.config.deadline * 1e9, 9e18));
+      facts.back().deadline_ns =
+          static_cast<int64_t>(std::min(*job.config.deadline * 1e9, 9e18));
     }
   }
   schedule::make_policy(devices.policy, devices.seed)->check(facts);
