@@ -59,7 +59,8 @@ set(braid_top braid_common)
 set(braid_libraries braid_common)
 foreach(layer IN LISTS braid_layers)
   if(layer STREQUAL "runtime") # its folders are libraries of their own
-    file(GLOB sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp")
+    file(GLOB sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp"
+         "${braid_src}/${layer}/comm/*.cpp")
   else()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp")
   endif()
@@ -97,7 +98,8 @@ endif()
 file(GLOB table_sources CONFIGURE_DEPENDS "${kernels}/*.cpp" "${kernels}/loops/*.cpp")
 include(BraidLoops)  # loops/level/*.cpp -> objects per instruction set
 file(GLOB cpu_sources CONFIGURE_DEPENDS "${kernels}/cpu/*.cpp")
-file(GLOB torch_sources CONFIGURE_DEPENDS "${kernels}/aten/*.cpp")
+file(GLOB torch_sources CONFIGURE_DEPENDS "${kernels}/aten/*.cpp"
+     "${braid_src}/runtime/comm/c10d/*.cpp")
 file(GLOB device_sources CONFIGURE_DEPENDS "${kernels}/${backend}/*.cpp")
 file(GLOB cu_sources CONFIGURE_DEPENDS "${kernels}/${backend}/*.cu")
 set_source_files_properties(${cpu_sources} PROPERTIES

@@ -4,8 +4,8 @@
 
 Includes are followed transitively through everything under src/. A layer may
 include itself and the layers before it in LAYERS. A torch header may be reached
-only from src/braid/runtime/kernels/{aten,cpu,cuda}, and never from CUDA sources
-(*.cu), which must compile with nvcc alone.
+only from src/braid/runtime/kernels/{aten,cpu,cuda} and src/braid/runtime/comm/c10d,
+and never from CUDA sources (*.cu), which must compile with nvcc alone.
 """
 
 import posixpath
@@ -18,7 +18,10 @@ LAYERS = (
     "runtime io data train tune cli"
 ).split()
 TORCH_FOLDERS = ("ATen/", "torch/", "c10/", "caffe2/")
-TORCH_ALLOWED = tuple(f"braid/runtime/kernels/{backend}/" for backend in ("aten", "cpu", "cuda"))
+TORCH_ALLOWED = (
+    *(f"braid/runtime/kernels/{backend}/" for backend in ("aten", "cpu", "cuda")),
+    "braid/runtime/comm/c10d/",
+)
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 CUDA_SUFFIXES = {".cu", ".cuh"}
 GENERATED = {"braid/version.h"}

@@ -38,6 +38,7 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"train", "Train what job files describe, many jobs as one", add_train},
     {"resume", "Go on with a run, or with several jobs", add_resume},
+    {"worker", "Train jobs of a folder that several hosts share", add_worker},
     {"validate", "Check job files without running them", add_validate},
     {"export", "Write the weights of a run as a state dict", add_export},
     {"eval", "Count metrics of a run's weights on any data", add_eval},

@@ -33,6 +33,8 @@ struct TrainOptions {
   std::string spill_dir;
   std::string dump_after;  // a pass
   bool resume = false;
+  int64_t queue = 0;  // for so many workers; 0: it trains here
+  std::optional<double> lease_s;
   DeviceOptions devices;
   LogOptions log;
 };
@@ -67,6 +69,8 @@ TrainListOptions list_options(const TrainOptions& o) {
           .resume = o.resume,
           .profile = o.profile,
           .overrides = {},
+          .queue = o.queue,
+          .lease_s = o.lease_s,
           .devices = o.devices,
           .log = o.log};
 }
@@ -162,7 +166,12 @@ int run_train(const TrainOptions& o) {
   }
   train::JobList list =
       train::read_job_list(arguments.files, arguments.overrides);
-  if (!list.is_single) return train_list(std::move(list), list_options(o));
+  if (o.lease_s && o.queue == 0) {
+    fail_usage("[braid train] --lease is for --queue");
+  }
+  if (!list.is_single || o.queue != 0) {
+    return train_list(std::move(list), list_options(o));
+  }
   if (std::vector<std::string> own = o.devices.words_of_one("braid train");
       !own.empty()) {
     own.insert(own.begin(), arguments.overrides.begin(),
@@ -203,6 +212,10 @@ Action add_train(CLI::App& app) {
   add("JOB", o->words, " ", "Job files, and values: optimizer.lr=3e-4");
   add("--out", o->out, "DIR", "A new folder for the run, or for all jobs");
   app.add_flag("--resume", o->resume, "Go on when DIR holds the same jobs");
+  app.add_flag("--queue{4}", o->queue,
+               "Write DIR for workers, as --queue=8 for so many, and stop");
+  add("--lease", o->lease_s, "SECONDS",
+      "Until others take over from a silent worker (30)");
   add("--dump-after", o->dump_after, "PASS",
       "Print what a pass leaves, and stop");
   declare_output(app, *o);

@@ -14,7 +14,9 @@
 #include "braid/cli/verbs/verb.h"
 #include "braid/runtime/machine.h"
 #include "braid/train/array/array_plans.h"
+#include "braid/train/queue/queue_folder.h"
 #include "braid/train/run/list_run.h"
+#include "braid/train/run/threads.h"
 #include "braid/train/run/time_run.h"
 
 namespace braid::cli {
@@ -128,13 +130,56 @@ void check_same_jobs(train::JobList list, const std::string& out) {
       out, out);
 }
 
+// Jobs that leave threads open have those of this machine, so that their bits
+// are the same wherever they train.
+void fit_to_workers(const TrainListOptions& o,
+                    std::vector<train::NamedJob>& jobs) {
+  bool has_devices = !o.devices.devices.empty() || !o.devices.policy.empty() ||
+                     !o.devices.memory_limit.empty() || o.devices.at_once ||
+                     o.devices.quantum || o.devices.seed;
+  if (has_devices) {
+    fail_usage(
+        "[braid train] --queue: what devices there are is said by their "
+        "workers\n"
+        "HINT: 'braid worker {} --device cuda:1 --memory-limit 2GiB'",
+        o.out);
+  }
+  if (o.queue < 0) {
+    fail_usage("[braid train] --queue: expected 1 or more workers, got {}",
+               o.queue);
+  }
+  constexpr double kLeast = 0.5, kMost = 3600;
+  if (o.lease_s && !(*o.lease_s >= kLeast && *o.lease_s <= kMost)) {
+    fail_usage("[braid train] --lease: expected {} to {} seconds, got {}",
+               kLeast, kMost, *o.lease_s);
+  }
+  for (train::NamedJob& job : jobs) {
+    if (job.config.threads == 0) {
+      job.config.threads = train::thread_count(0, "job");
+    }
+  }
+}
+
+int leave_to_workers(const TrainListOptions& o,
+                     const train::JobFolder& folder) {
+  train::create_queue(o.out, o.lease_s.value_or(train::QueueConfig().lease_s));
+  if (!o.log.quiet) {
+    print(
+        "queue  {} jobs in {} arrays wait in {}\n"
+        "HINT: 'braid worker {} --store' on one host, 'braid worker {}' on "
+        "each\n",
+        folder.jobs.size(), folder.arrays.size(), o.out, o.out, o.out);
+  }
+  return kOk;
+}
+
 }  // namespace
 
 int train_list(train::JobList list, const TrainListOptions& o) {
   watch_stop_signals();
   auto machine = runtime::this_machine();
   plan::Profile profile = read_profile(o.profile);
-  if (o.resume && train::holds_jobs(o.out)) {
+  if (o.queue == 0 && o.resume && train::holds_jobs(o.out)) {
     check_same_jobs(std::move(list), o.out);
     return run_list(*machine, o, std::move(profile));
   }
@@ -145,9 +190,14 @@ int train_list(train::JobList list, const TrainListOptions& o) {
       "save\n");
   bool is_taken_again = train::holds_jobs(o.out);
   train::JobFolder folder;
-  folder.devices = devices_of(o.devices, "braid train", list.jobs, *machine);
-  train::fit_to_devices(list.jobs, folder.devices);
-  auto num_devices = static_cast<int>(folder.devices.ids.size());
+  auto num_devices = static_cast<int>(o.queue);
+  if (o.queue != 0) {
+    fit_to_workers(o, list.jobs);
+  } else {
+    folder.devices = devices_of(o.devices, "braid train", list.jobs, *machine);
+    train::fit_to_devices(list.jobs, folder.devices);
+    num_devices = static_cast<int>(folder.devices.ids.size());
+  }
   train::ArrayPlans plans =
       train::plan_arrays(*machine, list.jobs,
                          {.profile = profile,
@@ -167,6 +217,7 @@ int train_list(train::JobList list, const TrainListOptions& o) {
   }
   planning.reset();
   train::create_job_folder(o.out, folder);
+  if (o.queue != 0) return leave_to_workers(o, folder);
   if (is_taken_again && !o.log.quiet) {
     print("no checkpoint was saved of the jobs in '{}': they begin anew\n",
           o.out);

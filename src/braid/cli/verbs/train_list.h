@@ -1,6 +1,7 @@
 // `braid train` and `braid resume` for several jobs.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "braid/cli/log_options.h"
@@ -15,6 +16,8 @@ struct TrainListOptions {
   bool resume = false;  // go on when `out` holds these jobs
   std::string profile;  // a file with measured seconds; empty: none
   std::vector<std::string> overrides;  // of a resume: values to go on with
+  int64_t queue = 0;  // for so many workers, which train later; 0: none
+  std::optional<double> lease_s;  // of these
   DeviceOptions devices;
   LogOptions log;
 };

@@ -34,6 +34,7 @@ Action add_inspect(CLI::App& app);
 Action add_step(CLI::App& app);
 Action add_train(CLI::App& app);
 Action add_resume(CLI::App& app);
+Action add_worker(CLI::App& app);
 Action add_validate(CLI::App& app);
 Action add_export(CLI::App& app);
 Action add_eval(CLI::App& app);

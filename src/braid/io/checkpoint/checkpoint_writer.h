@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "braid/io/checkpoint/checkpoint.h"
+#include "braid/io/file/fence.h"
 #include "braid/io/format/tensor_list.h"
 #include "braid/io/run/trace.h"
 
@@ -37,13 +38,14 @@ struct Publication {
 };
 
 // Owns the root's checkpoints while it lives: nothing else may write there.
-// Borrows the trace. All calls but saved_step() must come from one thread.
+// Borrows the trace and the fence, whose number stands in the meta data of what
+// it writes, as "lease". All calls but saved_step() must come from one thread.
 class CheckpointWriter {
  public:
   // Keeps the last `keep` checkpoints and the best. Touches nothing yet. What
   // it writes becomes events of the track "checkpoint" of a trace, if any.
   CheckpointWriter(std::filesystem::path root, int64_t keep,
-                   Trace* trace = nullptr);
+                   Trace* trace = nullptr, const Fence* fence = nullptr);
   // Waits for what is being written. Its failure is not reported any more:
   // call finish() to hear of it.
   ~CheckpointWriter() = default;
@@ -68,6 +70,9 @@ class CheckpointWriter {
  private:
   struct Work;
   void write(const Work& work);
+  void save_fenced(const std::filesystem::path& root, int64_t step,
+                   const std::vector<CheckpointFile>& files,
+                   nlohmann::json meta) const;
   void publish(const Publication& publication, const CheckpointDir& from);
   void keep(const std::filesystem::path& root, int64_t count,
             const std::vector<int64_t>& best, int64_t written);
@@ -75,11 +80,16 @@ class CheckpointWriter {
   std::filesystem::path root_;
   int64_t keep_;
   Trace* trace_;
+  const Fence* fence_;
   // Complete, as we wrote them, by root.
   std::map<std::filesystem::path, std::vector<int64_t>> written_;
   std::atomic<int64_t> saved_step_ = -1;
   // The last: its destruction waits for a thread that uses all the others.
   std::future<void> pending_;
 };
+
+// Throws std::runtime_error for a checkpoint of somebody who took over from
+// this process. Nothing where there is no fence.
+void check_lease(const CheckpointDir& checkpoint, const Fence* fence);
 
 }  // namespace braid::io

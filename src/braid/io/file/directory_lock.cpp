@@ -28,15 +28,16 @@ int open_directory(const fs::path& path) {
 
 }  // namespace
 
-DirectoryLock::DirectoryLock(const fs::path& path)
-    : DirectoryLock(path, open_directory(path)) {}
+DirectoryLock::DirectoryLock(const fs::path& path, Kind kind)
+    : DirectoryLock(path, open_directory(path), kind) {}
 
 // File systems without locks answer otherwise; there is none to be had then.
-DirectoryLock::DirectoryLock(const fs::path& path, int descriptor)
+DirectoryLock::DirectoryLock(const fs::path& path, int descriptor, Kind kind)
     : descriptor_(descriptor) {
   if (descriptor_ < 0) fail_open(path);
+  int operation = kind == Kind::kAlone ? LOCK_EX : LOCK_SH;
   for (int tries = 0; tries < kMostTries; ++tries) {
-    if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+    if (::flock(descriptor_, operation | LOCK_NB) == 0) return;
     if (errno != EWOULDBLOCK) return;
     ::usleep(kPause);
   }
@@ -51,7 +52,7 @@ std::optional<DirectoryLock> DirectoryLock::take_if_exists(
     const fs::path& path) {
   int descriptor = open_directory(path);
   if (descriptor < 0 && errno == ENOENT) return std::nullopt;
-  return DirectoryLock(path, descriptor);
+  return DirectoryLock(path, descriptor, Kind::kAlone);
 }
 
 // Those who look do not keep each other from looking.

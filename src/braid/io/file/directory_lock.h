@@ -11,16 +11,21 @@ namespace braid::io {
 
 class DirectoryLock {
  public:
+  // Several may have a shared one, and meanwhile nobody has it alone: for
+  // processes that keep from each other's way by other means.
+  enum class Kind { kAlone, kShared };
+
   // Waits only a moment, for those who look whether it is taken. Throws
   // std::runtime_error when another process, or another object of this one,
   // holds the lock, or there is no such directory.
-  explicit DirectoryLock(const std::filesystem::path& path);
+  explicit DirectoryLock(const std::filesystem::path& path,
+                         Kind kind = Kind::kAlone);
 
   // Nothing when the path does not exist; other failures throw.
   static std::optional<DirectoryLock> take_if_exists(
       const std::filesystem::path& path);
 
-  // Whether somebody holds it just now; false where there is no directory.
+  // Whether somebody has it alone just now; false where there is no directory.
   static bool is_taken(const std::filesystem::path& path);
 
   DirectoryLock(DirectoryLock&& other) noexcept;
@@ -28,7 +33,7 @@ class DirectoryLock {
   ~DirectoryLock();
 
  private:
-  DirectoryLock(const std::filesystem::path& path, int descriptor);
+  DirectoryLock(const std::filesystem::path& path, int descriptor, Kind kind);
 
   int descriptor_ = -1;
 };

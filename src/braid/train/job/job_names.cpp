@@ -27,9 +27,9 @@ bool is_safe(unsigned char c) {
 
 // What else lies beside the folders of jobs, or in that of a run.
 bool is_reserved(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kFiles = {
-      "jobs.json", "jobs.yaml",     "config.yaml", "profile.json",
-      "log.txt",   "metrics.jsonl", "checkpoints"};
+  constexpr std::array<std::string_view, 10> kFiles = {
+      "jobs.json",     "jobs.yaml",   "config.yaml",  "profile.json", "log.txt",
+      "metrics.jsonl", "checkpoints", "results.json", "results.csv",  "queue"};
   if (std::ranges::find(kFiles, name) != kFiles.end()) return true;
   if (!name.starts_with("array-") || name.size() == 6) return false;
   return name.find_first_not_of("0123456789", 6) == name.npos;

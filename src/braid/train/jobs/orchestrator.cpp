@@ -231,8 +231,8 @@ void Orchestrator::leave(Place&, Item& item) {
   item.backend = nullptr;
 }
 
-void Orchestrator::put_back(Place& place, Item& item, std::exception_ptr error,
-                            bool has_ended) {
+void Orchestrator::put_back(Place& place, Item& item,
+                            const std::exception_ptr& error, bool has_ended) {
   if (has_ended && item.run->ending() == Ending::kInterrupted) {
     std::lock_guard lock(mutex_);
     is_interrupted_ = true;

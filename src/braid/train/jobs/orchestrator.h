@@ -89,7 +89,7 @@ class Orchestrator {
   void make_places();
   void work_at(Place& place);
   Item* take(Place& place);
-  void put_back(Place& place, Item& item, std::exception_ptr error,
+  void put_back(Place& place, Item& item, const std::exception_ptr& error,
                 bool has_ended);
   bool train(Place& place, Item& item);
   void enter(Place& place, Item& item);

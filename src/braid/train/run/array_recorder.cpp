@@ -43,7 +43,10 @@ class ArrayRecorder : public Recorder {
   void read_array(RunContext& run, const io::CheckpointDir& checkpoint);
   void read_own_folder(MemberRun& member, const Reporter& reporter);
 
+  void take_lock();
+
   std::filesystem::path out_;
+  const io::Fence* fence_ = nullptr;
   std::optional<io::DirectoryLock> lock_;
   std::unique_ptr<io::CheckpointWriter> checkpoints_;
   std::map<const MemberRun*, Source> sources_;
@@ -78,13 +81,19 @@ io::Publication publication_of(const RunContext& run, const MemberRun& member) {
   return publication;
 }
 
+void ArrayRecorder::take_lock() {
+  using Kind = io::DirectoryLock::Kind;
+  lock_.emplace(out_, fence_ ? Kind::kShared : Kind::kAlone);
+}
+
 void ArrayRecorder::lock(RunContext& run) {
+  fence_ = run.members[0]->fence;
   for (const auto& member : run.members) {
     if (holds_run(member->out())) member->lock();
   }
   std::error_code ignored;  // locking tells what is wrong
   if (!std::filesystem::exists(out_, ignored)) return;
-  lock_.emplace(out_);
+  take_lock();
   io::remove_temporary_files(out_);
 }
 
@@ -94,7 +103,10 @@ void ArrayRecorder::read(RunContext& run, const Reporter& reporter) {
   for (const std::string& warning : found.warnings) {
     reporter.say(LogLevel::kWarning, warning);
   }
-  if (found.checkpoint) read_array(run, *found.checkpoint);
+  if (found.checkpoint) {
+    io::check_lease(*found.checkpoint, fence_);
+    read_array(run, *found.checkpoint);
+  }
   for (const auto& member : run.members) read_own_folder(*member, reporter);
 }
 
@@ -157,6 +169,7 @@ void ArrayRecorder::read_own_folder(MemberRun& member,
 
 // A process that was killed may have left members without what is theirs.
 void ArrayRecorder::tidy(RunContext& run) {
+  if (fence_) fence_->check();
   io::remove_litter(checkpoints_path(out_));
   for (const auto& [member, checkpoint, p] : unpublished_) {
     open_folder(member);
@@ -174,13 +187,14 @@ void ArrayRecorder::tidy(RunContext& run) {
 }
 
 void ArrayRecorder::create(RunContext& run) {
+  if (fence_) fence_->check();
   for (const auto& member : run.members) open_folder(*member);
   if (!lock_) {
     std::filesystem::create_directories(out_);
-    lock_.emplace(out_);
+    take_lock();
   }
-  checkpoints_ = std::make_unique<io::CheckpointWriter>(checkpoints_path(out_),
-                                                        1, run.trace.get());
+  checkpoints_ = std::make_unique<io::CheckpointWriter>(
+      checkpoints_path(out_), 1, run.trace.get(), fence_);
 }
 
 void ArrayRecorder::open_folder(MemberRun& member) {

@@ -8,6 +8,7 @@
 #include "braid/train/job/job_file.h"
 #include "braid/train/job/job_names.h"
 #include "braid/train/job/job_signature.h"
+#include "braid/train/queue/queue_folder.h"
 #include "braid/train/run/changed_job.h"
 #include "braid/train/run/read_results.h"
 
@@ -23,6 +24,7 @@ ListRun::ListRun(const runtime::Machine& machine, std::filesystem::path out,
       models_(machine),
       failures_(folder_.jobs.size()) {
   io::remove_temporary_files(out_);
+  reset_tickets(out_, folder_.arrays.size());
   read_own_configs();
   if (options_.devices) change_devices();
   if (!options_.overrides.empty()) change_jobs();

@@ -52,7 +52,8 @@ MemberRun::MemberRun(const Job& job, std::string name,
 }
 
 void MemberRun::lock() {
-  lock_.emplace(out_);
+  using Kind = io::DirectoryLock::Kind;
+  lock_.emplace(out_, fence ? Kind::kShared : Kind::kAlone);
   io::remove_temporary_files(out_);
 }
 
@@ -143,7 +144,7 @@ void MemberRun::open_files(io::Trace* trace) {
   if (out_.empty() || !writes) return;
   keep_known(out_, job_.data().train->fields());
   files_ = std::make_unique<RunFiles>(out_, job_.config().checkpoint,
-                                      record_.step, trace);
+                                      record_.step, trace, fence);
   for (const std::string& line : std::exchange(unlogged_, {})) {
     files_->log(line);
   }

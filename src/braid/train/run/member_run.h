@@ -47,6 +47,8 @@ class MemberRun {
   int64_t saved_step = -1;   // of the newest checkpoint; -1: none
   std::string failure = {};  // why it failed
   bool writes = true;        // false: leaves its folder as it is
+  // Asked before it writes; borrowed. Null: nobody else may take over.
+  const io::Fence* fence = nullptr;
   io::Hparams hparams = {};  // what tells it from other jobs of its list
 
   // Takes the lock of its folder, which it holds while it lives.

@@ -10,6 +10,7 @@
 #include "braid/train/job/job_file.h"
 #include "braid/train/job/job_folder.h"
 #include "braid/train/job/job_metrics.h"
+#include "braid/train/queue/queue_folder.h"
 #include "braid/train/run/run_files.h"
 #include "braid/train/run/run_record.h"
 
@@ -192,6 +193,43 @@ void add_written(const Json& written, bool is_list_trained, RunResult& run) {
   }
 }
 
+// What workers say of the jobs that they share, by job. One that a worker has
+// trains, whatever else was written of it.
+struct Queued {
+  std::vector<bool> trains = {};
+  std::map<std::string, std::string> failures = {};
+};
+
+Queued read_queued(const fs::path& folder, const JobFolder& jobs) {
+  Queued queued{.trains = std::vector<bool>(jobs.jobs.size(), false)};
+  if (!holds_queue(folder)) return queued;
+  QueueConfig config = read_queue(folder);
+  for (size_t i = 0; i < jobs.arrays.size(); ++i) {
+    ArrayTicket ticket = read_ticket(folder, i);
+    bool is_live = is_trained(folder, i, ticket, config);
+    for (size_t job : jobs.arrays[i]) {
+      queued.trains[job] = is_live;
+      if (ticket.state == ArrayState::kFailed && !ticket.error.empty()) {
+        queued.failures[jobs.jobs[job].name] = ticket.error;
+      }
+    }
+    queued.failures.merge(ticket.failures);
+  }
+  return queued;
+}
+
+void add_queued(bool trains, const Queued& queued, RunResult& run,
+                const std::string& name) {
+  auto failure = queued.failures.find(name);
+  if (failure != queued.failures.end()) {
+    run.state = MemberState::kFailed;
+    run.error = failure->second;
+  } else if (trains &&
+             (!has_ended(run.state) || run.state == MemberState::kStopped)) {
+    run.state = MemberState::kTraining;
+  }
+}
+
 struct Found {
   Results results = {};
   std::vector<JobConfig> jobs = {};
@@ -200,7 +238,10 @@ struct Found {
 void add_list(const fs::path& folder, const std::string& prefix, Found& found) {
   std::map<std::string, Json> written = read_written(folder);
   bool is_list_trained = is_trained(folder);
-  for (const NamedJob& job : read_job_folder(folder).jobs) {
+  JobFolder jobs = read_job_folder(folder);
+  Queued queued = read_queued(folder, jobs);
+  for (size_t i = 0; i < jobs.jobs.size(); ++i) {
+    const NamedJob& job = jobs.jobs[i];
     fs::path own = folder / job.name;
     found.jobs.push_back(holds_run(own) ? read_job(config_path(own))
                                         : job.config);
@@ -208,6 +249,7 @@ void add_list(const fs::path& folder, const std::string& prefix, Found& found) {
     auto known = written.find(job.name);
     if (known != written.end())
       add_written(known->second, is_list_trained, run);
+    add_queued(queued.trains[i], queued, run, job.name);
     found.results.runs.push_back(std::move(run));
   }
 }

@@ -14,7 +14,6 @@ constexpr double kPause = 1;  // seconds between two writes
 // Writing may take that share of the time; of a change of state a larger one.
 constexpr double kShare = 0.01, kShareOfStates = 0.1;
 
-// They can be made anew from the runs, so nobody waits for the disk.
 void replace(const std::filesystem::path& path, const std::string& text) {
   io::NewFile file(path);
   file.append(text);
@@ -119,8 +118,7 @@ void ResultsKeeper::take(const ArrayReport& report) {
 void ResultsKeeper::write() {
   Clock::time_point begin = Clock::now();
   try {
-    replace(results_csv_path(out_), results_csv(results_));
-    replace(results_json_path(out_), results_json(results_));
+    replace_results(out_, results_);
   } catch (const std::exception& error) {
     if (!has_failed_) on_message(LogLevel::kWarning, error.what());
     has_failed_ = true;
@@ -132,6 +130,11 @@ void ResultsKeeper::write() {
   };
   next_ = after(std::max(kPause, took_s / kShare));
   soonest_ = after(took_s / kShareOfStates);
+}
+
+void replace_results(const std::filesystem::path& out, const Results& results) {
+  replace(results_csv_path(out), results_csv(results));
+  replace(results_json_path(out), results_json(results));
 }
 
 }  // namespace braid::train

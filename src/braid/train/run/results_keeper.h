@@ -51,4 +51,8 @@ class ResultsKeeper : public Listener {
   bool has_failed_ = false;
 };
 
+// Replaces both files of a folder. They can be made anew from the runs, so that
+// nobody waits for the disk.
+void replace_results(const std::filesystem::path& out, const Results& results);
+
 }  // namespace braid::train

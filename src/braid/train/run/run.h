@@ -27,8 +27,10 @@ struct RunOptions {
   // Of a run that was created; of several jobs the folder that their array
   // keeps its checkpoints in. Empty: no files.
   std::filesystem::path out = {};
-  bool create = false;   // create it, once everything else is known to fit
-  bool writes = true;    // false: another process of the same run does
+  bool create = false;  // create it, once everything else is known to fit
+  bool writes = true;   // false: another process of the same run does
+  // Of several jobs: asked before everything that is written; borrowed.
+  const io::Fence* fence = nullptr;
   int64_t capacity = 0;  // of several jobs: how many train at once; 0: all
   std::function<bool()> stop = {};  // asked before every step
   // Called before every step; may stop, pause, promote and add members.

@@ -16,7 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Cuts before the files are opened.
-fs::path cut(const fs::path& out, int64_t step) {
+fs::path cut(const fs::path& out, int64_t step,
+             const io::Fence* fence = nullptr) {
+  if (fence) fence->check();
   int64_t kept = step > 0 ? step : -1;
   if (fs::exists(metrics_path(out))) {
     io::MetricsFile::cut_back(metrics_path(out), kept);
@@ -123,14 +125,16 @@ void keep_known(const fs::path& out, const std::vector<data::Field>& fields) {
 }
 
 RunFiles::RunFiles(const fs::path& out, const CheckpointConfig& config,
-                   int64_t step, io::Trace* trace)
-    : out_(out),
-      log_(log_path(cut(out, step))),
+                   int64_t step, io::Trace* trace, const io::Fence* fence)
+    : fence_(fence),
+      out_(out),
+      log_(log_path(cut(out, step, fence))),
       metrics_(metrics_path(out)),
       events_(out, step + 1),
-      checkpoints_(checkpoints_path(out), config.keep, trace) {}
+      checkpoints_(checkpoints_path(out), config.keep, trace, fence) {}
 
 void RunFiles::add(const io::MetricsRow& row) {
+  check_fence();
   metrics_.add(row);
   io::Scalars tagged;
   for (const auto& [name, value] : row.values) {
@@ -142,6 +146,7 @@ void RunFiles::add(const io::MetricsRow& row) {
 void RunFiles::add_tables(int64_t step, const std::vector<std::string>& tables,
                           const ClassCounts& counts,
                           const std::vector<std::string>& names) {
+  check_fence();
   bool is_shown = counts.num_classes() <= kMostShownClasses;
   for (const std::string& table : tables) {
     bool is_matrix = table == kConfusionTable;

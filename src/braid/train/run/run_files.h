@@ -64,10 +64,11 @@ void keep_known(const std::filesystem::path& out,
                 const std::vector<data::Field>& fields);
 
 // The files of a run that goes on after `step`: what came later is cut away.
+// Each call asks the fence first, which is borrowed and may be null.
 class RunFiles {
  public:
   RunFiles(const std::filesystem::path& out, const CheckpointConfig& config,
-           int64_t step, io::Trace* trace);
+           int64_t step, io::Trace* trace, const io::Fence* fence = nullptr);
 
   // A line of metrics and the same numbers for TensorBoard.
   void add(const io::MetricsRow& row);
@@ -78,18 +79,28 @@ class RunFiles {
                   const std::vector<std::string>& names);
   // For comparisons of runs in TensorBoard.
   void add_hparams(int64_t step, const io::Hparams& values) {
+    check_fence();
     events_.add_hparams(step, values);
   }
   void add_end(int64_t step, bool succeeded) {
+    check_fence();
     events_.add_end(step, succeeded);
   }
-  void log(std::string_view text) { log_.add(text); }
+  void log(std::string_view text) {
+    check_fence();
+    log_.add(text);
+  }
   io::CheckpointWriter& checkpoints() { return checkpoints_; }
 
   // Everything is on the disk.
   void sync();
 
  private:
+  void check_fence() const {
+    if (fence_) fence_->check();
+  }
+
+  const io::Fence* fence_;
   std::filesystem::path out_;
   io::LogFile log_;
   io::MetricsFile metrics_;

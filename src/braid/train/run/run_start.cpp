@@ -41,6 +41,7 @@ Run::Run(const std::vector<RunMember>& members, RunOptions options)
     run_.members.push_back(std::make_unique<MemberRun>(*m.job, m.name, m.out));
     run_.members[i]->number = options_.report ? m.number : i;
     run_.members[i]->hparams = m.hparams;
+    run_.members[i]->fence = options_.fence;
   }
   own_report_.members.resize(members.size());
   auto count = static_cast<int64_t>(members.size());
