@@ -126,6 +126,22 @@ def test_two_devices_share_a_list_of_equal_jobs(tmp_path):
     assert arrays == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
+def test_a_trace_has_a_track_for_each_stream_of_each_device(mixed, tmp_path):
+    _, files, _ = mixed
+    words = ["--devices", 2, "--at-once", 2, "--memory-limit", LIMIT, "--arrays", "off"]
+    trace = tmp_path / "trace.json"
+    run_braid("train", *files[:2], "--out", tmp_path / "out", *words, "--trace", trace, "-q")
+    events = json.loads(trace.read_text())
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and "tid" in e}
+    spans = [e | {"track": tracks[e["tid"]]} for e in events if e["ph"] == "X"]
+    assert {"cpu compute", "cpu:1 compute", "cpu h2d"} <= {e["track"] for e in spans}
+    assert {e["name"] for e in spans} > {"wide-w0", "small-s1"}
+    for track in set(tracks.values()):  # one thing at a time
+        own = sorted((e["ts"], e["ts"] + e["dur"]) for e in spans if e["track"] == track)
+        if track.endswith("compute"):
+            assert all(a[1] <= b[0] + 1 for a, b in zip(own, own[1:], strict=False))
+
+
 def test_a_job_that_fails_fails_alone(tmp_path):
     good = write_list(tmp_path / "good.yaml", {"a": {}, "b": {"seed": 5}})
     hot = write_base(tmp_path / "hot.yaml", optimizer={"kind": "sgd", "lr": 1e30})

@@ -84,11 +84,11 @@ def test_a_list_that_cannot_be_read(tmp_path, whole):
     check_message(run_braid("resume", out, code=1).stderr, ["[resume]", "jobs.json"])
 
 
-def test_a_trace_is_for_one_job(tmp_path):
+def test_a_trace_is_no_file_of_the_jobs(tmp_path):
     path = write_list(tmp_path / "list.yaml", MEMBERS)
-    done = run_braid("train", path, "--out", tmp_path / "out", "--trace", "t.json", code=2)
-    check_message(done.stderr, ["[braid train]", "--trace"])
-    assert not (tmp_path / "out").exists()
+    run_braid("train", path, "--out", "out", "-q", cwd=tmp_path)
+    done = run_braid("resume", "out", "--trace", "out/jobs.json", code=2, cwd=tmp_path)
+    check_message(done.stderr, ["out/jobs.json", "HINT"])
 
 
 def test_a_profile_is_written_and_read(tmp_path):

@@ -286,7 +286,10 @@ def test_plain_lines_are_few(folder):
     assert max(map(len, lines)) <= 120 and done.stderr == ""
 
 
-@pytest.mark.parametrize("verb", ["", "train", "resume", "validate", "export"])
+@pytest.mark.parametrize(
+    "verb",
+    ["", "train", "resume", "worker", "plan", "simulate", "validate", "export", "eval", "step"],
+)
 def test_help_fits_the_screen(verb):
     text = run_braid(*verb.split(), "--help").stdout
     assert text and max(len(line) for line in text.splitlines()) <= 80

@@ -291,6 +291,34 @@ TEST_F(OrchestratorTest, JobsMayComeLater) {
   expect_as_alone();
 }
 
+// By the first that ends: one that trains, and one that has not begun.
+TEST_F(OrchestratorTest, AnyMayBeStopped) {
+  add(kKinds[0], 0);
+  add(kKinds[0], 1, {"epochs=100000"});
+  add(kKinds[2], 2, {"epochs=100000"});
+  auto policy = schedule::make_policy("fifo");
+  std::unique_ptr<Orchestrator> orchestrator;
+  std::vector<Work> works;
+  for (const auto& entry : entries_) works.push_back(work(*entry));
+  works[0].end = [&, end = works[0].end](train::Run* run,
+                                         const std::exception_ptr& error) {
+    orchestrator->stop(1);
+    orchestrator->stop(2);
+    end(run, error);
+  };
+  orchestrator = std::make_unique<Orchestrator>(
+      std::move(works), *policy,
+      OrchestratorOptions{.devices = {.ids = cpus(2)}});
+  EXPECT_EQ(orchestrator->run(), Ending::kDone);
+  EXPECT_TRUE(entries_[1]->has_run);
+  EXPECT_EQ(entries_[2]->begun, 0);
+  for (size_t i : {size_t{1}, size_t{2}}) {
+    EXPECT_EQ(entries_[i]->ended, 1) << i;
+    EXPECT_EQ(entries_[i]->error, "") << i;
+  }
+  EXPECT_THROW(orchestrator->stop(3), std::out_of_range);
+}
+
 TEST_F(OrchestratorTest, APolicyWithoutItsValueIsAnError) {
   add(kKinds[0], 0);
   EXPECT_THROW(run({.ids = cpus(1), .policy = "deadline"}),

@@ -10,6 +10,7 @@
 
 #include "braid/base/error.h"
 #include "braid/base/printable.h"
+#include "braid/cli/help_formatter.h"
 #include "braid/cli/output.h"
 #include "braid/cli/unknown_word.h"
 #include "braid/cli/verbs/verb.h"
@@ -113,7 +114,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", fmt::format("braid {}", kVersion));
   app.set_help_flag("-h,--help", "Print this help");
   app.footer(kExamples);
-  app.get_formatter()->column_width(32);
+  app.formatter(std::make_shared<HelpFormatter>());
   std::map<const CLI::App*, Action> actions;
   for (const Verb& verb : kVerbs) {
     CLI::App* sub = app.add_subcommand(verb.name, verb.summary);

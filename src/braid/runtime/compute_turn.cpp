@@ -21,16 +21,20 @@ void ComputeTurn::count_time() const {
 }
 
 void ComputeTurn::take(ComputeSeat& seat, std::unique_lock<std::mutex>& lock) {
-  if (!owner_) {
+  if (owner_) {
+    waiting_.push_back(&seat);
+    ++num_waiting_;
+    seat.has_turn_.wait(lock, [&] { return owner_ == &seat; });
+  } else {
     owner_ = &seat;
-    return;
   }
-  waiting_.push_back(&seat);
-  ++num_waiting_;
-  seat.has_turn_.wait(lock, [&] { return owner_ == &seat; });
+  if (seat.watch_) seat.began_ = Clock::now();
 }
 
 void ComputeTurn::hand_on() {
+  if (owner_->watch_) {
+    owner_->watch_(plan::Stream::kCompute, owner_->began_, Clock::now());
+  }
   owner_ = nullptr;
   if (waiting_.empty()) return;
   auto next = std::ranges::min_element(

@@ -9,11 +9,19 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "braid/plan/program.h"
+
 namespace braid::runtime {
+
+// Told what a stream of a device did and when, by the thread that did it.
+using StreamWatch = std::function<void(
+    plan::Stream stream, std::chrono::steady_clock::time_point begin,
+    std::chrono::steady_clock::time_point end)>;
 
 class ComputeSeat;
 
@@ -56,6 +64,8 @@ class ComputeSeat {
   ComputeSeat& operator=(const ComputeSeat&) = delete;
 
   void set_rank(double rank) { rank_ = rank; }
+  // Told of every turn that it had. Before the first.
+  void set_watch(StreamWatch watch) { watch_ = std::move(watch); }
 
   // Blocks until it has the turn.
   void take();
@@ -80,6 +90,8 @@ class ComputeSeat {
   friend class ComputeTurn;
 
   std::shared_ptr<ComputeTurn> turn_;
+  StreamWatch watch_;
+  ComputeTurn::Clock::time_point began_ = {};
   std::atomic<double> rank_ = 0;
   std::condition_variable has_turn_;
 };

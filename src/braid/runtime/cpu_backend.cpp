@@ -72,26 +72,39 @@ std::unique_ptr<EventSet> CpuBackend::make_events(int32_t count) {
 
 void CpuBackend::begin_pass(EventSet& events) { events_of(events).reset(); }
 
+template <class Work>
+void CpuBackend::watched(plan::Stream stream, Work work) const {
+  auto begin = std::chrono::steady_clock::now();
+  work();
+  if (!options_.watch) return;
+  options_.watch(stream, begin, std::chrono::steady_clock::now());
+}
+
 void CpuBackend::copy(plan::Stream stream, std::byte* to, const std::byte* from,
                       int64_t bytes, const Issue& issue) {
   WorkStream& queue = stream == plan::Stream::kHostToDevice ? h2d_ : d2h_;
   queue.push(
-      [this, to, from, bytes] {
-        if (options_.before_copy) options_.before_copy(bytes);
-        std::memcpy(to, from, static_cast<size_t>(bytes));
+      [this, stream, to, from, bytes] {
+        watched(stream, [&] {
+          if (options_.before_copy) options_.before_copy(bytes);
+          std::memcpy(to, from, static_cast<size_t>(bytes));
+        });
       },
       events_of(issue.events), issue.event, issue.waits);
 }
 
 void CpuBackend::host_run(const Thunk& run, const Issue& issue) {
-  updates_.push(run, events_of(issue.events), issue.event, issue.waits);
+  updates_.push([this, run] { watched(plan::Stream::kHostUpdate, run); },
+                events_of(issue.events), issue.event, issue.waits);
 }
 
 void CpuBackend::disk_run(const Thunk& run, const Issue& issue) {
   disk_.push(
       [this, run] {
-        if (options_.before_disk) options_.before_disk();
-        run();
+        watched(plan::Stream::kDisk, [&] {
+          if (options_.before_disk) options_.before_disk();
+          run();
+        });
       },
       events_of(issue.events), issue.event, issue.waits);
 }

@@ -24,6 +24,8 @@ struct CpuOptions {
   int cores = 1;
   // Of those who compute there in turns; null: there is nobody else.
   std::shared_ptr<ComputeSeat> seat = {};
+  // Told what streams other than compute do; may be empty.
+  StreamWatch watch = {};
 };
 
 class CpuBackend : public Backend {
@@ -65,6 +67,9 @@ class CpuBackend : public Backend {
   Thunk capture(const Thunk&) override { return nullptr; }
 
  private:
+  template <class Work>
+  void watched(plan::Stream stream, Work work) const;
+
   const KernelTable& kernels_;
   CpuOptions options_;
   CpuScratch scratch_;

@@ -18,6 +18,8 @@ struct Budget {
   int64_t host_bytes = kNoLimit;  // that plans may move things to
   // Of those who compute in turns on a CPU device; null: there is nobody else.
   std::shared_ptr<ComputeSeat> seat = {};
+  // Told what a CPU device's other streams do; may be empty.
+  StreamWatch watch = {};
 };
 
 // Thread-safe.

@@ -33,7 +33,7 @@ void declare_device_options(CLI::App& app, DeviceOptions& o) {
   declare_sharing_options(app, o);
   AddOption add(app);
   add("--memory-limit", o.memory_limit, "BYTES",
-      "Of each of these devices, for all jobs there: 2GiB");
+      "Of each such device, for all jobs there: 2GiB");
 }
 
 void declare_sharing_options(CLI::App& app, DeviceOptions& o) {
@@ -42,9 +42,9 @@ void declare_sharing_options(CLI::App& app, DeviceOptions& o) {
       "That several jobs share: 4, cpu:0-3, cuda:all");
   add("--policy", o.policy, "NAME", "Which job goes first (lrtf)");
   add.whole("--at-once", o.at_once, "N",
-            "Jobs that take turns on a device (what is fastest)");
+            "Jobs that take turns there (what is fastest)");
   add("--quantum", o.quantum, "SECONDS",
-      "How long a job trains before it may give way (10)");
+      "Until a job that trains may give way (10)");
   add.whole("--policy-seed", o.seed, "N", "Of the policy random (0)");
   add("--arrays", o.arrays, "on|off", "off: every job by itself (on)")
       ->check(CLI::IsMember({"on", "off"}));

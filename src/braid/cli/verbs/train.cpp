@@ -61,10 +61,9 @@ std::vector<std::string> all_words(const TrainOptions& o) {
 }
 
 TrainListOptions list_options(const TrainOptions& o) {
-  if (!o.trace.empty()) {
-    fail_usage("[braid train] --trace is for one job");
+  for (const std::string& file : {o.trace, o.profile}) {
+    if (!file.empty()) train::check_not_of_run(file, o.out);
   }
-  if (!o.profile.empty()) train::check_not_of_run(o.profile, o.out);
   return {.out = o.out,
           .resume = o.resume,
           .profile = o.profile,
@@ -72,6 +71,7 @@ TrainListOptions list_options(const TrainOptions& o) {
           .queue = o.queue,
           .lease_s = o.lease_s,
           .devices = o.devices,
+          .trace = o.trace,
           .log = o.log};
 }
 

@@ -96,6 +96,7 @@ int run_list(const runtime::Machine& machine, const TrainListOptions& o,
        .listener = &display,
        .profile = &profile,
        .logs_passes = o.log.verbose,
+       .trace = o.trace,
        .overrides = o.overrides,
        .devices = devices,
        .planned = [&](const auto& sharing, const train::JobDevices& shared) {

@@ -19,6 +19,7 @@ struct TrainListOptions {
   int64_t queue = 0;  // for so many workers, which train later; 0: none
   std::optional<double> lease_s;  // of these
   DeviceOptions devices;
+  std::string trace;  // a file for Perfetto; empty: none
   LogOptions log;
 };
 

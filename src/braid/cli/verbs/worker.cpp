@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -26,6 +27,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPause{200};
 constexpr milliseconds kMostSilence{5000};  // of a store, in one call
+constexpr double kLeastWait = 3;            // seconds, for one to come
 
 struct WorkerVerbOptions {
   std::string out;
@@ -90,30 +92,44 @@ int keep_store(const WorkerVerbOptions& o) {
   return code;
 }
 
-// Whoever keeps it may come later than its workers.
-runtime::Endpoint find_store(const WorkerVerbOptions& o,
-                             const runtime::Launch& launch, double wait_s) {
-  if (!o.at.empty()) return runtime::parse_endpoint(o.at);
-  if (launch.store) return *launch.store;
+// Whoever keeps it may come later than its workers, and leave its address when
+// it is killed.
+std::unique_ptr<runtime::Store> find_store(const WorkerVerbOptions& o,
+                                           const runtime::Launch& launch,
+                                           const train::QueueConfig& queue) {
+  auto connect = [&](const runtime::Endpoint& address) {
+    return runtime::connect_store(address, queue.id, kMostSilence);
+  };
+  if (!o.at.empty()) return connect(runtime::parse_endpoint(o.at));
+  if (launch.store) return connect(*launch.store);
   auto until =
-      std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
+      std::chrono::steady_clock::now() +
+      std::chrono::duration<double>(std::max(queue.lease_s, kLeastWait));
   bool is_said = o.log.quiet;
+  std::exception_ptr error;
   while (std::chrono::steady_clock::now() < until && !stop_requested()) {
-    if (auto address = train::read_store_address(o.out)) return *address;
+    try {
+      if (auto address = train::read_store_address(o.out)) {
+        return connect(*address);
+      }
+    } catch (const std::exception&) {
+      error = std::current_exception();
+    }
     if (!is_said) print("worker waits for a store\n");
     is_said = true;
     std::this_thread::sleep_for(kPause);
   }
+  if (error) std::rethrow_exception(error);
   fail_world(
       "[braid worker] nobody keeps a store for the workers of '{}'\n"
-      "HINT: run 'braid worker {} --store' on a host that all of them reach, "
-      "start them with torchrun, or say where it is with --at",
-      o.out, o.out);
+      "HINT: run 'braid worker DIR --store' on a host that all of them reach, "
+      "or say where it is with --at",
+      o.out);
 }
 
 int work(const WorkerVerbOptions& o) {
   runtime::Launch launch = runtime::read_launch();
-  double lease_s = train::read_queue(o.out).lease_s;
+  train::QueueConfig queue = train::read_queue(o.out);
   train::WorkerOptions options{.stop = stop_requested};
   if (!o.device.empty()) options.device = parse_device(o.device);
   if (!launch.launcher.empty()) options.gpu = launch.local_rank;
@@ -121,9 +137,7 @@ int work(const WorkerVerbOptions& o) {
           read_limit("--memory-limit", o.memory_limit, "braid worker")) {
     options.memory_limit = *limit;
   }
-  auto store =
-      runtime::connect_store(find_store(o, launch, lease_s),
-                             train::read_queue(o.out).id, kMostSilence);
+  auto store = find_store(o, launch, queue);
   auto machine = runtime::this_machine();
   ArrayDisplay display({.quiet = o.log.quiet, .shown = o.log.shown()});
   options.listener = &display;

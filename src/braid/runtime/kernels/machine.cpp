@@ -38,6 +38,7 @@ class ThisMachine : public Machine {
     options.index = device.index;
     options.cores = budget.cores > 0 ? budget.cores : machine_cores();
     options.seat = budget.seat;
+    options.watch = budget.watch;
     return std::make_unique<CpuBackend>(kernels_, options);
   }
 

@@ -1,6 +1,7 @@
 #include "braid/train/jobs/orchestrator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <set>
 #include <thread>
@@ -34,6 +35,10 @@ int64_t steps_left(const Run& run) {
   return left;
 }
 
+void stop_members(Run& run) {
+  for (size_t i = 0; i < run.members().size(); ++i) run.stop(i);
+}
+
 }  // namespace
 
 struct Orchestrator::Device {
@@ -61,7 +66,8 @@ struct Orchestrator::Item {
   std::unique_ptr<Run> run = {};
   double trained_s = 0;
   int64_t ticks = 0;
-  double counted_s = 0;  // of a step, in Orchestrator::measured_s_
+  double counted_s = 0;             // of a step, in Orchestrator::measured_s_
+  std::atomic<bool> stops = false;  // somebody asked for it
   std::set<const Device*> failed_at = {};
   std::exception_ptr error = {};  // of the last failure
 };
@@ -97,7 +103,7 @@ void Orchestrator::make_places() {
   }
 }
 
-void Orchestrator::add(Work work) {
+size_t Orchestrator::add(Work work) {
   auto item = std::make_unique<Item>();
   item->work = std::move(work);
   const Work& w = item->work;
@@ -112,6 +118,13 @@ void Orchestrator::add(Work work) {
   policy_.check({item->job});
   item->view.job = &item->job;
   items_.push_back(std::move(item));
+  changed_.notify_all();
+  return items_.size() - 1;
+}
+
+void Orchestrator::stop(size_t number) {
+  std::lock_guard lock(mutex_);
+  items_.at(number)->stops = true;
   changed_.notify_all();
 }
 
@@ -137,6 +150,10 @@ Ending Orchestrator::run() {
 void Orchestrator::work_at(Place& place) {
   try {
     while (Item* item = take(place)) {
+      if (item->stops && !item->run) {
+        put_back(place, *item, nullptr, true);
+        continue;
+      }
       std::exception_ptr error;
       bool has_ended = false;
       try {
@@ -187,6 +204,7 @@ bool Orchestrator::train(Place& place, Item& item) {
   Clock::time_point entered = Clock::now(), noted = entered;
   int64_t ticks = 0;
   while (item.run->tick()) {
+    if (item.stops) stop_members(*item.run);
     ++ticks;
     Clock::time_point now = Clock::now();
     if (seconds_between(noted, now) < kPause) continue;
@@ -233,7 +251,7 @@ void Orchestrator::leave(Place&, Item& item) {
 
 void Orchestrator::put_back(Place& place, Item& item,
                             const std::exception_ptr& error, bool has_ended) {
-  if (has_ended && item.run->ending() == Ending::kInterrupted) {
+  if (has_ended && item.run && item.run->ending() == Ending::kInterrupted) {
     std::lock_guard lock(mutex_);
     is_interrupted_ = true;
   }

@@ -75,8 +75,12 @@ class Orchestrator {
   // checkpoint; a device on which two failed in a row is left out.
   Ending run();
 
-  // While it runs, from any thread: one more work, which it waits for too.
-  void add(Work work);
+  // While it runs, from any thread: one more work, which it waits for too; its
+  // number, in order of arrival.
+  size_t add(Work work);
+  // Any thread. A work that trains ends after its step, with a checkpoint; one
+  // that has not begun never does.
+  void stop(size_t number);
   // Any thread.
   std::vector<DeviceUse> devices() const;
 

@@ -40,6 +40,9 @@ ListRun::ListRun(const runtime::Machine& machine, std::filesystem::path out,
                                .epochs = jobs_.back()->num_epochs()});
   }
   results_ = keep_results();
+  if (!options_.trace.empty()) {
+    trace_ = std::make_unique<io::Trace>(options_.trace);
+  }
 }
 
 // Jobs of arrays that come later stand as they did.
@@ -144,6 +147,7 @@ Ending ListRun::run() {
       OrchestratorOptions{
           .devices = devices, .stop = options_.stop, .say = say});
   Ending ending = orchestrator_->run();
+  if (trace_) trace_->finish();
   if (ending == Ending::kInterrupted) results_->stop(report_);
   bool have_all_failed = errors_.size() == folder_.arrays.size();
   if (have_all_failed) std::rethrow_exception(first_error_);
@@ -168,13 +172,9 @@ Work ListRun::work(size_t number) {
                                          *config.deadline < work.deadline_s);
     if (is_sooner) work.deadline_s = *config.deadline;
   }
-  work.open = [this, &first](std::optional<DeviceId> device,
-                             runtime::Budget budget) {
-    if (!device) return first.open_device();
-    runtime::Budget own =
-        shared_budget(first, folder_.devices, sharing_.at_once);
-    own.seat = std::move(budget.seat);
-    return machine_.open(*device, own);
+  work.open = [this, &first, name = work.name](std::optional<DeviceId> device,
+                                               runtime::Budget budget) {
+    return open_device(name, first, device, budget);
   };
   work.begin = [this, number](runtime::Backend& device) {
     return begin_array(number, device);
@@ -186,6 +186,30 @@ Work ListRun::work(size_t number) {
     end_array(number, run, error);
   };
   return work;
+}
+
+std::unique_ptr<runtime::Backend> ListRun::open_device(
+    const std::string& name, const Job& first, std::optional<DeviceId> device,
+    const runtime::Budget& budget) const {
+  runtime::Budget own =
+      device ? shared_budget(first, folder_.devices, sharing_.at_once)
+             : first.budget();
+  own.seat = budget.seat;
+  DeviceId id = device.value_or(first.device());
+  if (trace_) {
+    own.watch = [this, name, place = device_text(id)](plan::Stream stream,
+                                                      auto begin, auto end) {
+      std::string track =
+          fmt::format("{} {}", place, plan::stream_name(stream));
+      try {
+        trace_->add(track, "stream", name, begin, end);
+      } catch (const std::exception&) {
+        // A full disk: the work goes on, and finish() tells.
+      }
+    };
+    if (own.seat) own.seat->set_watch(own.watch);
+  }
+  return machine_.open(id, own);
 }
 
 std::unique_ptr<Run> ListRun::begin_array(size_t number,

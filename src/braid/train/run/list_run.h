@@ -26,6 +26,9 @@ struct ListRunOptions {
   // Gets the seconds that a step of each array took; borrowed.
   plan::Profile* profile = nullptr;
   bool logs_passes = false;  // see RunOptions
+  // A file for Perfetto: which job was where, and what streams did; empty:
+  // none.
+  std::filesystem::path trace = {};
   // Values that all jobs go on with, and keep: "epochs=10".
   std::vector<std::string> overrides = {};
   // In place of those that the folder has.
@@ -68,6 +71,9 @@ class ListRun {
   void change_devices();
   void plan();
   Work work(size_t number);
+  std::unique_ptr<runtime::Backend> open_device(
+      const std::string& name, const Job& first, std::optional<DeviceId> device,
+      const runtime::Budget& budget) const;
   std::unique_ptr<Run> begin_array(size_t number, runtime::Backend& device);
   void end_array(size_t number, Run* run, const std::exception_ptr& error);
   void note(const Run& run, const std::vector<size_t>& numbers);
@@ -78,6 +84,7 @@ class ListRun {
   ListRunOptions options_;
   io::DirectoryLock lock_;
   JobFolder folder_;
+  std::unique_ptr<io::Trace> trace_;  // null: nobody wants one
   DatasetCache datasets_;
   ModelFiles models_;
   std::vector<std::unique_ptr<Job>> jobs_;

@@ -1,8 +1,11 @@
 // The store of torch's own launchers: a server, and clients over TCP.
+#include <c10/util/Logging.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "braid/base/error.h"
 #include "braid/runtime/comm/store.h"
@@ -10,11 +13,26 @@
 namespace braid::runtime {
 namespace {
 
+constexpr std::chrono::milliseconds kMostConnecting{1000};
+
 // libtorch's errors end with a stack.
 std::string first_line(const std::exception& error) {
   std::string_view text = error.what();
   return std::string(text.substr(0, text.find('\n')));
 }
+
+// libtorch says on stderr what its callers hear from errors. While one lives it
+// is silent.
+class Silence {
+ public:
+  Silence() : before_(std::exchange(FLAGS_caffe2_log_level, c10::GLOG_FATAL)) {}
+  ~Silence() { FLAGS_caffe2_log_level = before_; }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  int before_;
+};
 
 class TcpStoreHost : public StoreHost {
  public:
@@ -23,6 +41,7 @@ class TcpStoreHost : public StoreHost {
     options.port = static_cast<uint16_t>(port);
     options.isServer = true;
     options.waitWorkers = false;
+    Silence silence;
     try {
       store_ = c10::make_intrusive<c10d::TCPStore>("localhost", options);
     } catch (const std::exception& error) {
@@ -76,6 +95,7 @@ class TcpStore : public Store {
   // that failed is made anew by the next call.
   void call(const std::function<void(c10d::Store&)>& function) {
     std::lock_guard lock(mutex_);
+    Silence silence;
     try {
       if (!store_) connect();
       function(*store_);
@@ -90,7 +110,8 @@ class TcpStore : public Store {
     c10d::TCPStoreOptions options;
     options.port = static_cast<uint16_t>(endpoint_.port);
     options.waitWorkers = false;
-    options.timeout = timeout_;
+    // Until then it tries again and again, as nobody may be there yet.
+    options.timeout = std::min(timeout_, kMostConnecting);
     store_ = c10::make_intrusive<c10d::PrefixStore>(
         prefix_, c10::make_intrusive<c10d::TCPStore>(endpoint_.host, options));
     store_->setTimeout(timeout_);
