@@ -132,7 +132,7 @@ def test_a_trace_has_a_track_for_each_stream_of_each_device(mixed, tmp_path):
     trace = tmp_path / "trace.json"
     run_braid("train", *files[:2], "--out", tmp_path / "out", *words, "--trace", trace, "-q")
     events = json.loads(trace.read_text())
-    tracks = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and "tid" in e}
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
     spans = [e | {"track": tracks[e["tid"]]} for e in events if e["ph"] == "X"]
     assert {"cpu compute", "cpu:1 compute", "cpu h2d"} <= {e["track"] for e in spans}
     assert {e["name"] for e in spans} > {"wide-w0", "small-s1"}
