@@ -67,11 +67,12 @@ export -f run_one
 export results limit_seconds
 
 # The parity tests, by far the longest, as a part for each core; of sanitized ones
-# a single part of many, and of sanitized models a quarter.
+# a single part of many, and of other sanitized tests that take long a quarter.
 in_parts() {
   local parts=$(nproc) k
+  local -A quarters=([asan-models_tests]=1 [asan-train_tests]=1 [asan-compile_tests]=1)
   while read -r name; do
-    if [[ $1$name == asan-models_tests && $long == 0 ]]; then
+    if [[ -n ${quarters[$1$name]:-} && $long == 0 ]]; then
       echo "$name@$((${BRAID_TEST_SEED:-0} % 4))/4"
     elif [[ $name != parity_tests ]]; then
       echo "$name"
