@@ -26,9 +26,9 @@ CORES = os.cpu_count()
 ROUNDS = 5
 
 TURNS = (
-    "model: gpt2(batch=4,length=64,positions=64,vocab=512,width=128,heads=4,layers=8)\n"
+    "model: gpt2(batch=4,length=64,positions=64,vocab=512,width=128,heads=4,layers=16)\n"
     "data: {source: arithmetic, length: 64, count: 4000}\noptimizer: adamw\n"
-    "batch_size: 4\nsteps: 10000\nthreads: 1\n"
+    "batch_size: 4\nsteps: 10000\nthreads: 1\neval: {limit: 4}\n"
 )
 # Name, number of jobs, steps, job.
 CASES = [
@@ -54,7 +54,7 @@ def turns(bench):
     bench.say("one device, jobs of four times its bytes")
     job = bench.folder / "job.yaml"
     job.write_text(TURNS)
-    command = [BUILD / "bench" / "jobs", job, "12", "6"]
+    command = [BUILD / "bench" / "jobs", job, "12", "30"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
         for line in run.stdout:
             bench.say("  " + line.rstrip())
