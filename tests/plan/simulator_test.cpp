@@ -135,10 +135,11 @@ double recursion(const Schedule& s) {
   return std::max({c.back(), o.back(), u.back()});
 }
 
-Prediction simulate(const ScheduleProgram& made) {
-  return simulate(made.program(), [&](const Program&, const Instruction& i) {
+Prediction simulate(const ScheduleProgram& made, const Sharing& sharing = {}) {
+  auto seconds = [&](const Program&, const Instruction& i) {
     return made.seconds(i);
-  });
+  };
+  return simulate(made.program(), seconds, sharing);
 }
 
 Schedule random_schedule(Random& random) {
@@ -174,6 +175,26 @@ TEST(Simulator, EqualsARecursionByHand) {
   EXPECT_DOUBLE_EQ(simulate(ScheduleProgram(s)).time_s, 65);
   s.update[0] = 0;  // c: 15, 25, 57; o: 45, 46, 58
   EXPECT_DOUBLE_EQ(simulate(ScheduleProgram(s)).time_s, 58);
+}
+
+// What bounds a step from below says what is shared.
+TEST(Simulator, CountsWhatIsShared) {
+  Schedule s{.depth = 2,
+             .run = {100, 100},
+             .fetch = {5, 8},
+             .evict = {30, 1},
+             .update = {4, 0},
+             .after = {-1, -1}};
+  Prediction apart = simulate(ScheduleProgram(s));
+  EXPECT_DOUBLE_EQ(apart.compute_s, 200);
+  EXPECT_DOUBLE_EQ(apart.transfer_s, 31);
+  Prediction bus = simulate(ScheduleProgram(s), {.bus = true});
+  EXPECT_DOUBLE_EQ(bus.compute_s, 200);
+  EXPECT_DOUBLE_EQ(bus.transfer_s, 44);
+  Prediction cores =
+      simulate(ScheduleProgram(s), {.cores = true, .to_copies = 0.5});
+  EXPECT_DOUBLE_EQ(cores.compute_s, 200 + 4 + 22);
+  EXPECT_GE(cores.time_s, cores.compute_s);
 }
 
 TEST(Simulator, EqualsTheMaxPlusRecursion) {

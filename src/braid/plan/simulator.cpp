@@ -29,7 +29,9 @@ class Replay {
     }
     double end = *std::ranges::max_element(clock_);
     auto at = [&](Stream s) { return busy_[static_cast<size_t>(s)]; };
-    double transfer = 0;
+    double transfer =
+        sharing_.bus ? at(Stream::kHostToDevice) + at(Stream::kDeviceToHost)
+                     : 0;
     for (Stream s : {Stream::kHostToDevice, Stream::kDeviceToHost,
                      Stream::kHostUpdate, Stream::kComm, Stream::kDisk}) {
       transfer = std::max(transfer, at(s));
@@ -67,10 +69,8 @@ class Replay {
     }
     now(i.stream) = start + seconds;
     if (i.event != kNone) done(i.event) = start + seconds;
-    if (i.stream == Stream::kHostUpdate && sharing_.cores) {
-      now(Stream::kCompute) += seconds;
-    }
-    if (is_copy) now(Stream::kCompute) += seconds * sharing_.to_copies;
+    if (i.stream == Stream::kHostUpdate && sharing_.cores) lose(seconds);
+    if (is_copy) lose(seconds * sharing_.to_copies);
     busy_[static_cast<size_t>(i.stream)] += seconds;
     if (i.stream == Stream::kCompute && i.call != kNone) {
       use_call(i.call, start, start + seconds);
@@ -78,6 +78,12 @@ class Replay {
     if (!i.moves_bytes()) return;
     use(i.source, issued, start + seconds);
     use(i.target, issued, start + seconds);
+  }
+
+  // Computing goes on later, as its cores do something else.
+  void lose(double seconds) {
+    now(Stream::kCompute) += seconds;
+    busy_[static_cast<size_t>(Stream::kCompute)] += seconds;
   }
 
   double& now(Stream stream) { return clock_[static_cast<size_t>(stream)]; }

@@ -6,9 +6,13 @@
 namespace braid::plan {
 
 struct Prediction {
-  double time_s = 0;            // of one whole step
-  double compute_s = 0;         // time that the compute stream works,
-  double transfer_s = 0;        // and the busiest of the others
+  double time_s = 0;  // of one whole step
+  // Time that the compute stream works, with what it loses to others that share
+  // its cores.
+  double compute_s = 0;
+  // That of the busiest of the others; copies of both directions are one where
+  // they take turns.
+  double transfer_s = 0;
   int64_t peak_bytes = 0;       // reserved on the device: exact
   int64_t live_peak_bytes = 0;  // most bytes in use at one moment of the clock
   int64_t host_bytes = 0;

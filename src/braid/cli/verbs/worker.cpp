@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPause{200};
 constexpr milliseconds kMostSilence{5000};  // of a store, in one call
-constexpr double kLeastWait = 3;            // seconds, for one to come
+constexpr double kLeastWait = 8;            // seconds, for one to come
 
 struct WorkerVerbOptions {
   std::string out;
@@ -92,8 +92,13 @@ int keep_store(const WorkerVerbOptions& o) {
   return code;
 }
 
+bool have_all_ended(const std::string& out) {
+  Count now = count_arrays(out);
+  return now.over == now.all;
+}
+
 // Whoever keeps it may come later than its workers, and leave its address when
-// it is killed.
+// it is killed. Null: there is nothing to do any more, or somebody stopped it.
 std::unique_ptr<runtime::Store> find_store(const WorkerVerbOptions& o,
                                            const runtime::Launch& launch,
                                            const train::QueueConfig& queue) {
@@ -107,7 +112,8 @@ std::unique_ptr<runtime::Store> find_store(const WorkerVerbOptions& o,
       std::chrono::duration<double>(std::max(queue.lease_s, kLeastWait));
   bool is_said = o.log.quiet;
   std::exception_ptr error;
-  while (std::chrono::steady_clock::now() < until && !stop_requested()) {
+  while (std::chrono::steady_clock::now() < until) {
+    if (stop_requested() || have_all_ended(o.out)) return nullptr;
     try {
       if (auto address = train::read_store_address(o.out)) {
         return connect(*address);
@@ -137,7 +143,12 @@ int work(const WorkerVerbOptions& o) {
           read_limit("--memory-limit", o.memory_limit, "braid worker")) {
     options.memory_limit = *limit;
   }
-  auto store = find_store(o, launch, queue);
+  auto store = have_all_ended(o.out) ? nullptr : find_store(o, launch, queue);
+  if (!store && stop_requested()) return kInterrupted;
+  if (!store) {
+    print("done   all arrays of {} had ended before\n", o.out);
+    return kOk;
+  }
   auto machine = runtime::this_machine();
   ArrayDisplay display({.quiet = o.log.quiet, .shown = o.log.shown()});
   options.listener = &display;

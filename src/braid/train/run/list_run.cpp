@@ -173,7 +173,7 @@ Work ListRun::work(size_t number) {
     if (is_sooner) work.deadline_s = *config.deadline;
   }
   work.open = [this, &first, name = work.name](std::optional<DeviceId> device,
-                                               runtime::Budget budget) {
+                                               const runtime::Budget& budget) {
     return open_device(name, first, device, budget);
   };
   work.begin = [this, number](runtime::Backend& device) {

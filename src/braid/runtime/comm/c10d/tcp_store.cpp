@@ -101,7 +101,7 @@ class TcpStore : public Store {
       function(*store_);
     } catch (const std::exception& error) {
       store_.reset();
-      fail_world("[store] the store at {} does not answer: {}",
+      fail_world("[store] the store at {} does not answer:\n  {}",
                  endpoint_.text(), first_line(error));
     }
   }
