@@ -176,23 +176,14 @@ class Measurement {
     return kCopies * static_cast<double>(block_) / moving;
   }
 
-  // Kernels that wait for memory lose bandwidth, those that compute lose a
-  // core: a step has both.
-  double lost_to_copies() {
-    OneCall sum(backend_, sum_graph(ops_, block_), request_.threads);
-    double lost = lost_by(sum);
-    if (block_ < kSide * kSide * item_bytes(DType::kFloat32)) return lost;
-    OneCall product(backend_, product_graph(ops_), request_.threads);
-    return (lost + lost_by(product)) / 2;
-  }
-
   // Of a computation that goes on for longer than the copies beside it.
-  double lost_by(OneCall& call) {
+  double lost_to_copies() {
     constexpr int kBeside = 8, kTimesLonger = 4;
     double copying =
         kBeside * static_cast<double>(block_) / rates_.to_device_bytes_per_s;
-    auto times = static_cast<int>(kTimesLonger * copying / call.seconds(2)) + 1;
-    double alone = call.seconds(times) * times;
+    OneCall sum(backend_, sum_graph(ops_, block_), request_.threads);
+    auto times = static_cast<int>(kTimesLonger * copying / sum.seconds(2)) + 1;
+    double alone = sum.seconds(times) * times;
     std::vector<double> lost;
     for (int round = 0; round < kRounds; ++round) {
       backend_.begin_pass(*events_);
@@ -200,7 +191,7 @@ class Measurement {
         backend_.copy(Stream::kHostToDevice, on_device_[0].data(),
                       on_host_[0].data(), block_, {*events_});
       }
-      double beside = seconds_of([&] { call.run(times); });
+      double beside = seconds_of([&] { sum.run(times); });
       backend_.synchronize();
       lost.push_back(std::max(0.0, beside - alone) / copying);
     }

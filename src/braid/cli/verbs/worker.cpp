@@ -53,8 +53,8 @@ struct Count {
   size_t over = 0, taken = 0, all = 0;
 };
 
-Count count_arrays(const std::string& out) {
-  Count count{.all = train::read_job_folder(out).arrays.size()};
+Count count_arrays(const std::string& out, size_t num_arrays) {
+  Count count{.all = num_arrays};
   for (size_t i = 0; i < count.all; ++i) {
     train::ArrayState state = train::read_ticket(out, i).state;
     count.over += train::is_over(state);
@@ -66,6 +66,7 @@ Count count_arrays(const std::string& out) {
 // Until all have ended: workers look into the folder before they ask.
 int keep_store(const WorkerVerbOptions& o) {
   train::read_queue(o.out);
+  size_t num_arrays = train::read_job_folder(o.out).arrays.size();
   auto host = runtime::host_store(static_cast<int>(o.port.value_or(0)));
   runtime::Endpoint address{.host = o.host.empty() ? own_host() : o.host,
                             .port = host->port()};
@@ -76,7 +77,10 @@ int keep_store(const WorkerVerbOptions& o) {
   int code = kInterrupted;
   Count said;
   while (!stop_requested()) {
-    Count now = count_arrays(o.out);
+    if (!train::holds_queue(o.out)) {
+      fail_world("[braid worker] '{}' is gone, and the store with it", o.out);
+    }
+    Count now = count_arrays(o.out, num_arrays);
     if (!o.log.quiet && (now.over != said.over || now.taken != said.taken)) {
       print("store  {} of {} arrays have ended, {} train\n", now.over, now.all,
             now.taken);
@@ -92,8 +96,8 @@ int keep_store(const WorkerVerbOptions& o) {
   return code;
 }
 
-bool have_all_ended(const std::string& out) {
-  Count now = count_arrays(out);
+bool have_all_ended(const std::string& out, size_t num_arrays) {
+  Count now = count_arrays(out, num_arrays);
   return now.over == now.all;
 }
 
@@ -101,7 +105,8 @@ bool have_all_ended(const std::string& out) {
 // it is killed. Null: there is nothing to do any more, or somebody stopped it.
 std::unique_ptr<runtime::Store> find_store(const WorkerVerbOptions& o,
                                            const runtime::Launch& launch,
-                                           const train::QueueConfig& queue) {
+                                           const train::QueueConfig& queue,
+                                           size_t num_arrays) {
   auto connect = [&](const runtime::Endpoint& address) {
     return runtime::connect_store(address, queue.id, kMostSilence);
   };
@@ -113,7 +118,9 @@ std::unique_ptr<runtime::Store> find_store(const WorkerVerbOptions& o,
   bool is_said = o.log.quiet;
   std::exception_ptr error;
   while (std::chrono::steady_clock::now() < until) {
-    if (stop_requested() || have_all_ended(o.out)) return nullptr;
+    if (stop_requested() || have_all_ended(o.out, num_arrays)) {
+      return nullptr;
+    }
     try {
       if (auto address = train::read_store_address(o.out)) {
         return connect(*address);
@@ -143,7 +150,10 @@ int work(const WorkerVerbOptions& o) {
           read_limit("--memory-limit", o.memory_limit, "braid worker")) {
     options.memory_limit = *limit;
   }
-  auto store = have_all_ended(o.out) ? nullptr : find_store(o, launch, queue);
+  size_t num_arrays = train::read_job_folder(o.out).arrays.size();
+  auto store = have_all_ended(o.out, num_arrays)
+                   ? nullptr
+                   : find_store(o, launch, queue, num_arrays);
   if (!store && stop_requested()) return kInterrupted;
   if (!store) {
     print("done   all arrays of {} had ended before\n", o.out);

@@ -53,7 +53,6 @@ class Worker {
   const std::map<std::string, std::string>& failures() const {
     return failures_;
   }
-  const ArrayReport& report() const { return report_; }
 
  private:
   enum class Look { kTook, kWaits, kOver };
