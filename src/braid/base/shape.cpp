@@ -40,6 +40,21 @@ bool is_contiguous(const Shape& shape, const Strides& strides) {
   return true;
 }
 
+bool is_dense(const Shape& shape, const Strides& strides) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0) return true;
+    if (shape[i] > 1) dims.emplace_back(strides[i], shape[i]);
+  }
+  std::ranges::sort(dims);
+  int64_t step = 1;
+  for (auto [stride, size] : dims) {
+    if (stride != step) return false;
+    step *= size;
+  }
+  return true;
+}
+
 int64_t span_elements(const Shape& shape, const Strides& strides) {
   int64_t last = 0;
   for (size_t i = 0; i < shape.size(); ++i) {

@@ -20,6 +20,9 @@ Strides contiguous_strides(const Shape& shape);
 // Whether the elements lie row-major without gaps (sizes of 1 are ignored).
 bool is_contiguous(const Shape& shape, const Strides& strides);
 
+// Whether the elements lie side by side in some order of the dimensions.
+bool is_dense(const Shape& shape, const Strides& strides);
+
 // Elements between the first and one past the last that a view touches.
 int64_t span_elements(const Shape& shape, const Strides& strides);
 

@@ -7,11 +7,13 @@
 #include "braid/graph/verify.h"
 #include "braid/passes/array/member_mask.h"
 #include "braid/passes/array/partial.h"
+#include "braid/passes/rewrite/channels_last.h"
 #include "braid/passes/rewrite/fusion.h"
 #include "braid/passes/rewrite/layout.h"
 #include "braid/passes/rewrite/precision.h"
 #include "braid/passes/rewrite/segments.h"
 #include "braid/passes/rewrite/sink_relu.h"
+#include "braid/passes/rewrite/split_norms.h"
 #include "braid/passes/rewrite/trainable.h"
 #include "braid/passes/step/accumulate.h"
 #include "braid/passes/step/guard_buffers.h"
@@ -181,18 +183,30 @@ std::vector<Pass> pipeline(const StepSpec& spec, const Target& target) {
   add_forward_passes(spec, passes);
   passes.push_back({"precision", [](Draft& d) {
                       d.step().graph = passes::lower_precision(
-                          d.ops, d.step().graph, {.compute = d.spec.precision});
+                          d.ops, d.step().graph,
+                          {.compute = d.spec.precision,
+                           .mixed = d.target.device.mixes_types});
                     }});
   if (spec.learns()) {
     passes.push_back({"autodiff", differentiate});
     passes.push_back({"accumulate", accumulate});
     passes.push_back({"optimizer", add_optimizer});
   }
+  if (target.device.mixes_types) {
+    passes.push_back({"split_norms", [](Draft& d) {
+                        d.step() = passes::split_norms(d.ops, d.step());
+                      }});
+  }
+  if (target.device.wants_channels_last) {
+    passes.push_back(
+        {"channels_last", [](Draft& d) { passes::channels_last(d.step()); }});
+  }
   passes.push_back(
       {"layout", [](Draft& d) { d.step() = passes::layout(d.ops, d.step()); }});
   if (target.device.has_fusion) {
     passes.push_back({"fusion", [](Draft& d) {
-                        d.step() = passes::fusion(d.ops, d.step());
+                        d.step() = passes::fusion(
+                            d.ops, d.step(), {d.target.device.mixes_types});
                       }});
   }
   return passes;
@@ -200,9 +214,9 @@ std::vector<Pass> pipeline(const StepSpec& spec, const Target& target) {
 
 const std::vector<std::string>& pass_names() {
   static const std::vector<std::string> names{
-      "forward", "guard",     "loss_scale", "mask",       "sink_relu",
-      "array",   "precision", "autodiff",   "accumulate", "optimizer",
-      "layout",  "fusion",    kProgramPass};
+      "forward",     "guard",         "loss_scale", "mask",       "sink_relu",
+      "array",       "precision",     "autodiff",   "accumulate", "optimizer",
+      "split_norms", "channels_last", "layout",     "fusion",     kProgramPass};
   return names;
 }
 

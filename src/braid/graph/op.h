@@ -49,6 +49,7 @@ enum class OpKind {
   kRelu,
   kMaxPool,  // the greatest of some elements and its place; also `max`
   kBatchNorm,
+  kBatchNormBackward,
   kGroupNorm,
   kDropout,
   kEmbedding,

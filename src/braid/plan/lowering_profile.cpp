@@ -33,7 +33,8 @@ struct Seconds {
     if (knows(one, members)) {
       return measured(one, members, lowering).value_or(kNever);
     }
-    bool allowed = has_formula || lowering == Lowering::kGrouped;
+    // Where no formula is known, members side by side are never far from best.
+    bool allowed = has_formula || lowering == Lowering::kMember;
     if (!allowed) return kNever;
     return braid::lowering_seconds(one, members, lowering, threads);
   }

@@ -63,6 +63,8 @@ void visit_facts(Device& d, Visit visit) {
   visit("one_bus", d.rates.one_bus);
   visit("shares_cores", d.shares_cores);
   visit("has_fusion", d.has_fusion);
+  visit("mixes_types", d.mixes_types);
+  visit("wants_channels_last", d.wants_channels_last);
   visit("has_lowerings", d.has_lowerings);
 }
 

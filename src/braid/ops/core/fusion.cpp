@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "braid/base/error.h"
 #include "braid/ops/core/families.h"
 #include "braid/ops/core/promotion.h"
 
@@ -74,6 +75,31 @@ std::vector<FusionOp> make_fusion_ops() {
   };
 }
 
+std::vector<FusionOp> make_mixed_fusion_ops() {
+  std::vector<FusionOp> ops{{"gelu_erf", 1}, {"gelu_erf_backward", 2}};
+  ops.push_back({.name = "to_f16", .operands = 1, .to = DType::kFloat16});
+  ops.push_back({.name = "to_bf16", .operands = 1, .to = DType::kBFloat16});
+  ops.push_back({.name = "to_f32", .operands = 1, .to = DType::kFloat32});
+  ops.push_back({.name = "to_f64", .operands = 1, .to = DType::kFloat64});
+  return ops;
+}
+
+const FusionOp* find_in(const std::vector<FusionOp>& ops,
+                        std::string_view name) {
+  auto at = std::ranges::find(ops, name, &FusionOp::name);
+  return at == ops.end() ? nullptr : &*at;
+}
+
+// The step of an op whose name depends on the node.
+const FusionOp* mixed_step_op(const Node& node) {
+  if (node.is(OpKind::kCast)) {
+    return find_in(mixed_fusion_ops(), "to_" + node.attrs.text("dtype"));
+  }
+  if (!node.op->fusible || !node.op->fusible->tanh) return nullptr;
+  return find_in(mixed_fusion_ops(),
+                 node.op->name == "gelu" ? "gelu_erf" : "gelu_erf_backward");
+}
+
 bool is_number(const Attr* attr) {
   return attr && (std::holds_alternative<double>(*attr) ||
                   std::holds_alternative<int64_t>(*attr));
@@ -92,20 +118,21 @@ bool take_numbers(const FusionOp& op, const Attrs& attrs, Numbers& numbers) {
   return !op.allows || op.allows(numbers);
 }
 
-// Floats of one type that broadcast; every step makes all elements.
+// Floats that broadcast; every step makes all elements.
 std::vector<ValueType> fusion_types(const NodeView& v) {
+  std::vector<DType> inputs;
   for (size_t i = 0; i < v.count(); ++i) {
     if (!v.has(i)) v.fail("input {} is missing", i);
-    bool fits = v.dtype(i) == v.dtype(0) && (v.dtype(i) == DType::kFloat32 ||
-                                             v.dtype(i) == DType::kFloat64);
-    if (!fits) {
-      v.fail("expected inputs that are all f32 or all f64, got {} (input {})",
-             dtype_name(v.dtype(i)), i);
-    }
+    expect_float(v, i);
+    inputs.push_back(v.dtype(i));
   }
   Fusion fusion = read_fusion(v.attrs(), v.count());
-  return std::vector<ValueType>(fusion.outputs.size(),
-                                {v.dtype(0), common_shape(v)});
+  std::vector<DType> made = fusion_dtypes(fusion, inputs);
+  std::vector<ValueType> types;
+  for (size_t step : fusion.outputs) {
+    types.push_back({made[step], common_shape(v)});
+  }
+  return types;
 }
 
 Cost fusion_cost(const NodeView& v) {
@@ -134,16 +161,42 @@ const std::vector<FusionOp>& fusion_ops() {
   return ops;
 }
 
-const FusionOp* find_fusion_op(std::string_view name) {
-  auto at = std::ranges::find(fusion_ops(), name, &FusionOp::name);
-  return at == fusion_ops().end() ? nullptr : &*at;
+const std::vector<FusionOp>& mixed_fusion_ops() {
+  static const std::vector<FusionOp> ops = make_mixed_fusion_ops();
+  return ops;
 }
 
-FusionStep fusion_step(const Node& node) {
+const FusionOp* find_fusion_op(std::string_view name) {
+  const FusionOp* op = find_in(fusion_ops(), name);
+  return op ? op : find_in(mixed_fusion_ops(), name);
+}
+
+FusionStep fusion_step(const Node& node, bool mixed) {
   const FusionOp* op = node.op->fusible;
-  if (!op || (op->tanh && !node.attrs.flag_or("tanh", false))) return {};
+  if (op && op->tanh && !node.attrs.flag_or("tanh", false)) op = nullptr;
+  if (!op && mixed) op = mixed_step_op(node);
+  if (!op) return {};
   FusionStep step{.op = op};
   return take_numbers(*op, node.attrs, step.numbers) ? step : FusionStep{};
+}
+
+std::vector<DType> fusion_dtypes(const Fusion& fusion,
+                                 const std::vector<DType>& inputs) {
+  std::vector<DType> made;
+  for (const FusionStep& step : fusion.steps) {
+    auto dtype_of = [&](const FusionOperand& operand) {
+      return operand.is_step ? made[operand.index] : inputs[operand.index];
+    };
+    DType dtype = dtype_of(step.operands[0]);
+    for (const FusionOperand& operand : step.operands) {
+      if (dtype_of(operand) == dtype) continue;
+      fail_usage("[fusion] step {} '{}' has operands of {} and {}", made.size(),
+                 step.op->name, dtype_name(dtype),
+                 dtype_name(dtype_of(operand)));
+    }
+    made.push_back(step.op->to.value_or(dtype));
+  }
+  return made;
 }
 
 void add_fusion_ops(OpTable& table) { table.add(fusion_op()); }

@@ -219,6 +219,13 @@ Op conv_op(const Kind& kind) {
           .strides = strides_as_told};
 }
 
+// Narrow gradients of weights come as libraries make them; others are rows.
+Strides strides_of_weight(const NodeView& v) {
+  const ValueType& type = v.output(0).type;
+  bool narrow = item_bytes(type.dtype) < 4;
+  return narrow ? strides_as_told(v) : contiguous_strides(type.shape);
+}
+
 Op backward_op(const Kind& kind, bool of_input) {
   return {
       .name = kind.name() + (of_input ? "_backward_input" : "_backward_weight"),
@@ -235,11 +242,7 @@ Op backward_op(const Kind& kind, bool of_input) {
                              of_input ? v.shape(1) : result,
                              v.members() > 0 ? 2 : 1);
           },
-      .strides =
-          [=](const NodeView& v) {
-            return of_input ? strides_as_told(v)
-                            : contiguous_strides(v.output(0).type.shape);
-          }};
+      .strides = of_input ? strides_as_told : strides_of_weight};
 }
 
 }  // namespace

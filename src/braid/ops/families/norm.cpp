@@ -4,6 +4,7 @@
 // groups.
 #include "braid/ops/build/functions.h"
 #include "braid/ops/core/families.h"
+#include "braid/ops/core/promotion.h"
 #include "braid/ops/core/traits.h"
 
 namespace braid {
@@ -16,29 +17,57 @@ Shape channels_of(const NodeView& v, size_t i) {
   return {v.members(), v.dim(i, 2)};
 }
 
+// Numbers of a channel of x: narrow ones are f32.
+ValueType channel_type(const NodeView& v, size_t i) {
+  bool narrow = item_bytes(v.dtype(i)) < 4;
+  return {narrow ? DType::kFloat32 : v.dtype(i), channels_of(v, i)};
+}
+
+// Inputs from `first` on are numbers of the channels of input x, if there.
+void check_channels(const NodeView& v, size_t x, size_t first) {
+  if (v.rank(x) < (v.members() > 0 ? 3 : 2)) {
+    v.fail("the input needs two dimensions");
+  }
+  ValueType channels = channel_type(v, x);
+  for (size_t i = first; i < v.count(); ++i) {
+    if (v.has(i) && v.type(i) != channels) {
+      v.fail("input {} is {} {}, expected {} {}", i, dtype_name(v.dtype(i)),
+             shape_text(v.shape(i)), dtype_name(channels.dtype),
+             shape_text(channels.shape));
+    }
+  }
+}
+
 // Inputs x[N, C, S], w[C]?, b[C]?, running_mean[C]?, running_var[C]?.
 // Outputs y, mean[C], rstd[C] and, in training with running statistics, the
 // two new ones.
 std::vector<ValueType> batch_norm_shape(const NodeView& v) {
-  if (v.rank(0) < (v.members() > 0 ? 3 : 2)) {
-    v.fail("the input needs two dimensions");
-  }
-  Shape channels = channels_of(v, 0);
-  for (size_t i = 1; i < v.count(); ++i) {
-    if (v.has(i) && v.type(i) != ValueType{v.dtype(0), channels}) {
-      v.fail("input {} is {} {}, expected {} {}", i, dtype_name(v.dtype(i)),
-             shape_text(v.shape(i)), dtype_name(v.dtype(0)),
-             shape_text(channels));
-    }
-  }
+  check_channels(v, 0, 1);
   bool training = v.attrs().flag("training");
   if (!training && !(v.has(3) && v.has(4))) {
     v.fail("the eval form needs running statistics");
   }
-  std::vector<ValueType> types(3, {v.dtype(0), channels});
+  std::vector<ValueType> types(training && v.has(3) ? 5 : 3,
+                               channel_type(v, 0));
   types[0] = v.type(0);
-  if (training && v.has(3)) types.resize(5, {v.dtype(0), channels});
   return types;
+}
+
+// Inputs x[N, C, S], w[C]?, running_mean[C]?, running_var[C]?. Outputs mean,
+// rstd, scale[C] and, with running statistics, the two new ones.
+std::vector<ValueType> batch_norm_statistics_shape(const NodeView& v) {
+  expect_float(v);
+  check_channels(v, 0, 1);
+  return std::vector<ValueType>(v.has(2) ? 5 : 3, channel_type(v, 0));
+}
+
+// Inputs dy, x, w[C]?, mean[C], rstd[C]. Outputs dw, db, shift, slope and
+// scale[C].
+std::vector<ValueType> batch_norm_sums_shape(const NodeView& v) {
+  expect_float(v);
+  if (v.type(0) != v.type(1)) v.fail("the operands differ in type");
+  check_channels(v, 1, 2);
+  return std::vector<ValueType>(5, channel_type(v, 1));
 }
 
 void batch_norm_vjp(VjpContext& c) {
@@ -166,20 +195,40 @@ void group_norm_array(ArrayContext& c) {
 }
 
 std::vector<ValueType> channel_gradients(const NodeView& v) {
-  ValueType channels{v.dtype(0), channels_of(v, 0)};
+  ValueType channels = channel_type(v, 0);
   return {v.type(1), channels, channels};
 }
 
 // A normalisation with weights per channel, and its gradient.
 void add_channel_norm(OpTable& table, Op op) {
   std::string backward = op.name + "_backward";
+  bool is_batch_norm = op.is(OpKind::kBatchNorm);
   op.array_rule = ArrayRule::kMergeChannels;
   table.add(std::move(op));
-  table.add({.name = std::move(backward),
-             .summary = "dx, dw, db from (dy, x, w, mean, rstd)",
-             .min_inputs = 2,
+  table.add(
+      {.name = std::move(backward),
+       .summary = "dx, dw, db from (dy, x, w, mean, rstd)",
+       .kind = is_batch_norm ? OpKind::kBatchNormBackward : OpKind::kGeneral,
+       .min_inputs = 2,
+       .max_inputs = 5,
+       .shape = channel_gradients});
+}
+
+// What batch norm in training is made of where the rest of it is pointwise
+// (passes/rewrite/split_norms.h).
+void add_split_norm(OpTable& table) {
+  table.add({.name = "batch_norm_statistics",
+             .summary =
+                 "mean, rstd and w * rstd of each channel of x[N, C, S]; "
+                 "also new running statistics",
+             .max_inputs = 4,
+             .shape = batch_norm_statistics_shape});
+  table.add({.name = "batch_norm_sums",
+             .summary = "dw, db and what dx = (dy - shift - (x - mean) * "
+                        "slope) * scale needs, from (dy, x, w, mean, rstd)",
+             .min_inputs = 5,
              .max_inputs = 5,
-             .shape = channel_gradients});
+             .shape = batch_norm_sums_shape});
 }
 
 void add_rms_norm(OpTable& table) {
@@ -221,6 +270,7 @@ void add_norm_ops(OpTable& table) {
                     .shape = batch_norm_shape,
                     .vjp = batch_norm_vjp,
                     .array = batch_norm_array});
+  add_split_norm(table);
   table.add({.name = "layer_norm",
              .summary = "(x - mean) * rstd * w + b over the last dimension",
              .max_inputs = 3,

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "braid/ops/build/functions.h"
+#include "braid/ops/core/channels_last.h"
 #include "braid/ops/core/dim_rules.h"
 #include "braid/ops/core/families.h"
 #include "braid/ops/core/merged.h"
@@ -285,6 +286,7 @@ void add_shape_ops(OpTable& table) {
            [](VjpContext& c) { c.give(0, cast(c.grad(0), c.in(0).dtype())); },
        .array = array_pointwise,
        .array_rule = ArrayRule::kPointwise,
+       .strides = strides_as_told_or_of_input,
        .pointwise = true});
   table.add({.name = "full",
              .summary = "a constant of the type of its input or of `dtype`",

@@ -11,7 +11,8 @@ namespace braid::passes {
 namespace {
 
 // A node that computes the group, with the old values as inputs.
-Node fusion_node(const Op& op, const Graph& graph, const FusionGroup& group) {
+Node fusion_node(const Op& op, const Graph& graph, const FusionGroup& group,
+                 const FusionRules& rules) {
   Fusion fusion;
   std::map<ValueId, size_t> made;
   auto place_of = [&](ValueId input) -> FusionOperand {
@@ -22,7 +23,7 @@ Node fusion_node(const Op& op, const Graph& graph, const FusionGroup& group) {
   };
   for (NodeId id : group.nodes) {
     const Node& node = graph.node(id);
-    FusionStep step = fusion_step(node);
+    FusionStep step = fusion_step(node, rules.mixed);
     for (ValueId in : node.inputs) step.operands.push_back(place_of(in));
     ValueId output = node.outputs[0];
     bool is_output = std::ranges::count(group.outputs, output) > 0;
@@ -50,9 +51,10 @@ void add_with_layout(const Graph& from, GraphCopy& copy, const Node& node) {
 
 }  // namespace
 
-StepGraph fusion(const OpTable& ops, const StepGraph& step) {
+StepGraph fusion(const OpTable& ops, const StepGraph& step,
+                 const FusionRules& rules) {
   std::map<NodeId, const FusionGroup*> group_of;
-  const std::vector<FusionGroup> groups = find_fusions(ops, step);
+  const std::vector<FusionGroup> groups = find_fusions(step, rules);
   for (const FusionGroup& group : groups) {
     for (NodeId id : group.nodes) group_of[id] = &group;
   }
@@ -67,7 +69,7 @@ StepGraph fusion(const OpTable& ops, const StepGraph& step) {
       add_with_layout(step.graph, copy, step.graph.node(id));
     } else if (at->second->nodes.back() == id) {
       add_with_layout(step.graph, copy,
-                      fusion_node(fusion, step.graph, *at->second));
+                      fusion_node(fusion, step.graph, *at->second, rules));
     }
   }
   copy.add_outputs();

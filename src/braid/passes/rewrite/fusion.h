@@ -8,8 +8,16 @@
 
 namespace braid::passes {
 
+struct FusionRules {
+  // The device's kernels for fusions take narrow types, cast from one to
+  // another and walk through elements as they lie: with channels last, say.
+  bool mixed = false;
+};
+
 // Joins nodes of one segment of the forward or of the backward phase whose
-// results are alike in shape, f32 or f64, and row-major. Gradients are mapped.
-StepGraph fusion(const OpTable& ops, const StepGraph& step);
+// results are alike in shape and order in memory. Without mixed types they are
+// f32 or f64, and row-major. Gradients are mapped.
+StepGraph fusion(const OpTable& ops, const StepGraph& step,
+                 const FusionRules& rules = {});
 
 }  // namespace braid::passes

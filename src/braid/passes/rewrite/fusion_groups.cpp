@@ -24,8 +24,9 @@ bool contains(const std::vector<ValueId>& list, ValueId id) {
 
 class FusionFinder {
  public:
-  explicit FusionFinder(const StepGraph& step)
+  FusionFinder(const StepGraph& step, const FusionRules& rules)
       : graph_(step.graph),
+        rules_(rules),
         makers_(graph_.values().size(), kNoGroup),
         users_(graph_),
         roots_(graph_.values().size()),
@@ -105,27 +106,38 @@ class FusionFinder {
   }
 
   bool may_join(const Node& node) const {
-    if (node.phase == Phase::kUpdate || !fusion_step(node).op) return false;
+    if (node.phase == Phase::kUpdate || !fusion_step(node, rules_.mixed).op) {
+      return false;
+    }
     const Value& made = graph_.value(node.outputs[0]);
-    const ValueType& type = made.type;
-    bool plain =
-        (type.dtype == DType::kFloat32 || type.dtype == DType::kFloat64) &&
-        is_contiguous(type.shape, made.strides);
-    return plain && std::ranges::all_of(node.inputs, [&](ValueId input) {
-             return input != kNone && spreads_to(graph_.value(input), type);
+    return may_be_made(made) &&
+           std::ranges::all_of(node.inputs, [&](ValueId input) {
+             return input != kNone && spreads_to(graph_.value(input), made);
            });
   }
 
-  // Of the type, to which it broadcasts. Elements of a row that lie far apart
-  // are read faster by kernels that choose their own order.
-  static bool spreads_to(const Value& value, const ValueType& type) {
-    const Shape& shape = value.type.shape;
-    if (value.type.dtype != type.dtype || shape.size() > type.shape.size() ||
-        row_step(value) > 1) {
+  bool may_be_made(const Value& made) const {
+    const ValueType& type = made.type;
+    if (rules_.mixed) {
+      return is_floating(type.dtype) && num_elements(type.shape) > 0 &&
+             is_dense(type.shape, made.strides);
+    }
+    return (type.dtype == DType::kFloat32 || type.dtype == DType::kFloat64) &&
+           is_contiguous(type.shape, made.strides);
+  }
+
+  // Broadcasts to what is made. Elements of a row that lie far apart are read
+  // faster by kernels that choose their own order.
+  bool spreads_to(const Value& value, const Value& made) const {
+    const Shape &shape = value.type.shape, &to = made.type.shape;
+    bool fits = rules_.mixed ? is_floating(value.type.dtype)
+                             : value.type.dtype == made.type.dtype;
+    if (!fits || shape.size() > to.size()) return false;
+    if (!std::equal(shape.rbegin(), shape.rend(), to.rbegin(),
+                    [](int64_t a, int64_t b) { return a == b || a == 1; })) {
       return false;
     }
-    return std::equal(shape.rbegin(), shape.rend(), type.shape.rbegin(),
-                      [](int64_t a, int64_t b) { return a == b || a == 1; });
+    return (rules_.mixed ? step_along(value, made) : row_step(value)) <= 1;
   }
 
   // Between elements of the last dimension that has several.
@@ -136,12 +148,33 @@ class FusionFinder {
     return 0;
   }
 
+  // Of a value that broadcasts to `made`, between elements whose places there
+  // are neighbours in memory.
+  static int64_t step_along(const Value& value, const Value& made) {
+    size_t lead = made.type.shape.size() - value.type.shape.size();
+    size_t nearest = made.type.shape.size();
+    for (size_t d = 0; d < made.type.shape.size(); ++d) {
+      if (made.type.shape[d] == 1) continue;
+      bool nearer = nearest == made.type.shape.size() ||
+                    made.strides[d] < made.strides[nearest];
+      if (nearer) nearest = d;
+    }
+    bool varies = nearest < made.type.shape.size() && nearest >= lead &&
+                  value.type.shape[nearest - lead] > 1;
+    return varies ? value.strides[nearest - lead] : 0;
+  }
+
+  const Value& made_by(const FusionGroup& group) const {
+    return graph_.value(graph_.node(group.nodes[0]).outputs[0]);
+  }
   const ValueType& type_of(const FusionGroup& group) const {
-    return graph_.value(graph_.node(group.nodes[0]).outputs[0]).type;
+    return made_by(group).type;
   }
 
   bool same_shape(const FusionGroup& a, const FusionGroup& b) const {
-    return type_of(a) == type_of(b);
+    const Value &x = made_by(a), &y = made_by(b);
+    if (!rules_.mixed) return x.type == y.type;
+    return x.type.shape == y.type.shape && x.strides == y.strides;
   }
 
   FusionGroup joined(const FusionGroup& a, const FusionGroup& b) const {
@@ -232,6 +265,7 @@ class FusionFinder {
   void close_all() { close(std::set(open_)); }
 
   const Graph& graph_;
+  FusionRules rules_;
   std::vector<FusionGroup> groups_;  // those that became part of another: empty
   std::set<size_t> open_;
   std::vector<size_t> makers_;  // open group, by value
@@ -244,8 +278,9 @@ class FusionFinder {
 
 }  // namespace
 
-std::vector<FusionGroup> find_fusions(const OpTable&, const StepGraph& step) {
-  return FusionFinder(step).run();
+std::vector<FusionGroup> find_fusions(const StepGraph& step,
+                                      const FusionRules& rules) {
+  return FusionFinder(step, rules).run();
 }
 
 }  // namespace braid::passes

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "braid/ops/core/op.h"
+#include "braid/passes/rewrite/fusion.h"
 #include "braid/passes/step/step_graph.h"
 
 namespace braid::passes {
@@ -16,7 +16,7 @@ struct FusionGroup {
   std::vector<ValueId> outputs = {};  // read outside, in order
 };
 
-std::vector<FusionGroup> find_fusions(const OpTable& ops,
-                                      const StepGraph& step);
+std::vector<FusionGroup> find_fusions(const StepGraph& step,
+                                      const FusionRules& rules);
 
 }  // namespace braid::passes

@@ -15,9 +15,11 @@ bool is_movable(DType dtype, DType compute) {
 
 class PrecisionBuilder {
  public:
-  PrecisionBuilder(const OpTable& ops, const Graph& from, DType compute)
+  PrecisionBuilder(const OpTable& ops, const Graph& from,
+                   const PrecisionOptions& options)
       : from_(from),
-        compute_(compute),
+        compute_(options.compute),
+        mixed_(options.mixed),
         graph_(ops),
         map_(from.values().size(), kNone) {}
 
@@ -53,13 +55,15 @@ class PrecisionBuilder {
       at(node.outputs[i]) = graph_.node(id).outputs[i];
     }
     bool back = node.op->precision == Precision::kFullInside;
-    if (back) at(node.outputs[0]) = in_type(at(node.outputs[0]), first);
+    if (back && !mixed_)
+      at(node.outputs[0]) = in_type(at(node.outputs[0]), first);
   }
 
   void cast_inputs(const Node& node, std::vector<ValueId>& inputs) {
     DType type = type_for(node, inputs);
-    for (ValueId& id : inputs) {
-      if (is_movable_value(id)) id = in_type(id, type);
+    bool as_it_is = mixed_ && node.op->precision == Precision::kFullInside;
+    for (size_t i = as_it_is ? 1 : 0; i < inputs.size(); ++i) {
+      if (is_movable_value(inputs[i])) inputs[i] = in_type(inputs[i], type);
     }
   }
 
@@ -111,6 +115,7 @@ class PrecisionBuilder {
 
   const Graph& from_;
   DType compute_;
+  bool mixed_;
   Graph graph_;
   std::vector<ValueId> map_;
   std::map<std::pair<std::pair<SlotId, ValueId>, DType>, ValueId> casts_;
@@ -138,7 +143,7 @@ Graph lower_precision(const OpTable& ops, const Graph& forward,
                dtype_name(options.compute));
   }
   check_masters(forward, options.compute);
-  return PrecisionBuilder(ops, forward, options.compute).build();
+  return PrecisionBuilder(ops, forward, options).build();
 }
 
 }  // namespace braid::passes

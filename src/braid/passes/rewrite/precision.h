@@ -11,6 +11,9 @@ namespace braid::passes {
 
 struct PrecisionOptions {
   DType compute = DType::kFloat32;  // f32: nothing changes; or bf16
+  // Ops that compute in f32 inside read and write what is narrow as it is, and
+  // need no casts around them.
+  bool mixed = false;
 };
 
 // Every parameter must be f32. Integers and f64 values stay as they are. A

@@ -2,6 +2,7 @@
 
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "braid/runtime/kernels/aten/scratch.h"
@@ -29,6 +30,20 @@ std::vector<Tensor> free_outputs(const Call& call,
     if (free) donated.push_back(call.out(i));
   }
   return donated;
+}
+
+// Those that no plan would let share memory with an input: what scratch a call
+// takes must not depend on where its operands lie.
+std::vector<size_t> always_free(const Call& call,
+                                const std::vector<size_t>& wanted) {
+  std::vector<size_t> free;
+  for (size_t i : wanted) {
+    bool shared = std::ranges::any_of(
+        call.node->op->in_place,
+        [&](const InPlace& pair) { return pair.output == i; });
+    if (!shared) free.push_back(i);
+  }
+  return free;
 }
 
 bool is_same_place(const at::Tensor& a, const at::Tensor& b) {
@@ -103,9 +118,11 @@ Kernel donating_kernel(at::Device device, std::vector<size_t> donated,
     for (const Tensor& t : call.inputs) bound->in.push_back(bind(t, device));
     for (const Tensor& t : call.outputs) bound->out.push_back(bind(t, device));
     if (!device.is_cpu()) {
-      return [bound, body] {
+      return [bound, body,
+              places = free_outputs(call, always_free(call, donated))] {
         CallSettings::before_libtorch(true);
         BelowAutograd below_autograd;
+        DonatedOutputs scope(places);
         body(*bound);
       };
     }

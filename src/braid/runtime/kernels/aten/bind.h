@@ -32,8 +32,8 @@ std::optional<DType> dtype_of(at::ScalarType type);
 
 using Body = std::function<void(Bound&)>;
 
-// A kernel that runs `body` on operands bound once, below autograd. On the
-// CPU its allocations come from the planned workspace.
+// A kernel that runs `body` on operands bound once, below autograd. Its
+// allocations come from the planned workspace.
 Kernel aten_kernel(at::Device device, Body body);
 
 // The same for bodies that call functions which return new tensors: an

@@ -44,7 +44,8 @@ void backward(const Bound& b, const at::Tensor& x, const at::Tensor& w,
 void backward_input(const Bound& b, bool transposed) {
   // Of x only the shape and the order in memory matter.
   at::Tensor x = b.out[0];
-  if (b.attrs().flag_or("channels_last", false)) {
+  if (b.attrs().flag_or("channels_last", false) &&
+      !x.is_contiguous(at::MemoryFormat::ChannelsLast)) {
     x = at::empty_like(x, x.options(), at::MemoryFormat::ChannelsLast);
   }
   backward(b, x, arranged(b, b.in[1]), transposed, true);
@@ -130,7 +131,9 @@ Kernel either(at::Device device, const Body& general, const Body& product) {
 void add_aten_conv(KernelTable& table, at::Device device) {
   auto add = [&](const std::string& op, const Body& body,
                  void (*product)(const Bound&)) {
-    table.add(op, each_member(device, either(device, body, product)));
+    Kernel one = either(device, body, product);
+    // Other devices run members side by side in a way of their own.
+    table.add(op, device.is_cpu() ? each_member(device, one) : one);
   };
   for (bool transposed : {false, true}) {
     for (int dims : {1, 2, 3}) {

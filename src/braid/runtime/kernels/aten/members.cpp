@@ -21,16 +21,6 @@ Tensor member_of(const Tensor& all, int64_t member) {
   return one;
 }
 
-Call member_of(const Call& all, int64_t member, Workspace* workspace) {
-  Call one{
-      .node = all.node, .inputs = {}, .outputs = {}, .workspace = workspace};
-  for (const Tensor& t : all.inputs) one.inputs.push_back(member_of(t, member));
-  for (const Tensor& t : all.outputs) {
-    one.outputs.push_back(member_of(t, member));
-  }
-  return one;
-}
-
 // All members of one call. Those of a lane run one after the other in one
 // thread and in the lane's part of the workspace.
 class Members {
@@ -96,6 +86,16 @@ class Members {
 };
 
 }  // namespace
+
+Call member_of(const Call& all, int64_t member, Workspace* workspace) {
+  Call one{
+      .node = all.node, .inputs = {}, .outputs = {}, .workspace = workspace};
+  for (const Tensor& t : all.inputs) one.inputs.push_back(member_of(t, member));
+  for (const Tensor& t : all.outputs) {
+    one.outputs.push_back(member_of(t, member));
+  }
+  return one;
+}
 
 Kernel each_member(at::Device device, Kernel one) {
   return [device, one = std::move(one)](const Call& call) -> Thunk {

@@ -7,10 +7,11 @@
 
 namespace braid::runtime {
 
-// Calls with the attribute `members` run `one` on each member's part of all
-// operands, the others run it as it is. On a CPU members are shared out among
-// threads, each with a part of the workspace; what a member's result is does
-// not depend on that.
+// The call of one member. Calls with the attribute `members` run `one` on each
+// member's part of all operands, the others run it as it is. On a CPU members
+// are shared out among threads, each with a part of the workspace; what a
+// member's result is does not depend on that.
+Call member_of(const Call& all, int64_t member, Workspace* workspace);
 Kernel each_member(at::Device device, Kernel one);
 
 }  // namespace braid::runtime

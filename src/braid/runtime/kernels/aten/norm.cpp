@@ -64,6 +64,60 @@ void batch_norm_backward(Bound& b) {
   b.out[2].zero_();
 }
 
+// x[N, C, S] as [N, C, S] and numbers of channels as [C, 1]; with members the
+// same behind B.
+struct Channels {
+  Channels(const at::Tensor& x, int64_t members)
+      : lead(members > 0 ? 1 : 0), wide(wide_type(x)) {
+    for (int64_t d = 0; d < x.dim(); ++d) {
+      if (d != lead + 1 && d >= lead) dims.push_back(d);
+      shape.push_back(d == lead + 1 || d < lead ? x.size(d) : 1);
+    }
+    count = static_cast<double>(x.numel()) /
+            static_cast<double>(c10::multiply_integers(shape));
+  }
+
+  static at::ScalarType wide_type(const at::Tensor& x) {
+    return x.element_size() < 4 ? at::kFloat : x.scalar_type();
+  }
+  at::Tensor spread(const at::Tensor& numbers) const {
+    return numbers.reshape(shape);
+  }
+  at::Tensor sum(const at::Tensor& x) const { return x.sum(dims); }
+
+  int64_t lead;
+  at::ScalarType wide;
+  std::vector<int64_t> dims, shape;
+  double count = 0;  // of a channel
+};
+
+void batch_norm_statistics(Bound& b) {
+  Channels c(b.in[0], b.members());
+  at::Tensor x = b.in[0].to(c.wide);
+  auto [var, mean] = at::var_mean(x, c.dims, /*unbiased=*/false);
+  at::Tensor rstd = at::rsqrt(var + b.attrs().number("eps"));
+  double momentum = b.attrs().number("momentum");
+  b.out[0].copy_(mean);
+  b.out[1].copy_(rstd);
+  b.out[2].copy_(b.has(1) ? b.in[1] * rstd : rstd);
+  if (b.out.size() < 5) return;
+  at::Tensor whole = var * (c.count / (c.count - 1));
+  b.out[3].copy_(b.in[2] * (1 - momentum) + mean * momentum);
+  b.out[4].copy_(b.in[3] * (1 - momentum) + whole * momentum);
+}
+
+void batch_norm_sums(Bound& b) {
+  Channels c(b.in[1], b.members());
+  at::Tensor dy = b.in[0].to(c.wide), x = b.in[1].to(c.wide);
+  at::Tensor db = c.sum(dy);
+  at::Tensor dw = c.sum(dy * (x - c.spread(b.in[3]))) * b.in[4];
+  b.out[0].copy_(dw);
+  b.out[1].copy_(db);
+  b.out[2].copy_(db / c.count);
+  b.out[3].copy_(dw * b.in[4] / c.count);
+  b.out[4].copy_(b.has(2) ? b.in[2] * b.in[4] : b.in[4]);
+}
+
 // [C] as it is; [B, C] as [B, 1, ..., 1, C], to meet x[B, ..., C].
 at::Tensor per_member(const at::Tensor& w, const at::Tensor& x,
                       int64_t members) {
@@ -203,6 +257,9 @@ void add_aten_norm(KernelTable& table, at::Device device) {
   };
   add_apart("batch_norm", batch_norm);
   add_apart("batch_norm_backward", batch_norm_backward);
+  table.add("batch_norm_statistics",
+            aten_kernel(device, batch_norm_statistics));
+  table.add("batch_norm_sums", aten_kernel(device, batch_norm_sums));
   add("layer_norm", layer_norm);
   add("layer_norm_backward", layer_norm_backward);
   add("group_norm", group_norm);

@@ -150,6 +150,9 @@ ScratchAllocator& allocator() {
   return *made;
 }
 
+thread_local const std::vector<Tensor>* of_device = nullptr;
+thread_local uint32_t taken_on_device = 0;  // bit per output
+
 void ScratchAllocator::free_raw(void* data) {
   if (scratch.workspace && is_scratch(data)) return free_scratch(data);
   if (scratch.workspace && is_donated(data)) return;
@@ -157,6 +160,22 @@ void ScratchAllocator::free_raw(void* data) {
 }
 
 }  // namespace
+
+DonatedOutputs::DonatedOutputs(const std::vector<Tensor>& outputs) {
+  of_device = &outputs;
+  taken_on_device = 0;
+}
+
+DonatedOutputs::~DonatedOutputs() { of_device = nullptr; }
+
+std::byte* DonatedOutputs::take(int64_t bytes) {
+  for (size_t i = 0; of_device && i < of_device->size(); ++i) {
+    if (taken_on_device >> i & 1 || (*of_device)[i].bytes() != bytes) continue;
+    taken_on_device |= 1u << i;
+    return (*of_device)[i].data;
+  }
+  return nullptr;
+}
 
 ScratchUse::ScratchUse() { allocator().enter(); }
 

@@ -34,4 +34,18 @@ class ScratchScope {
   ScratchScope& operator=(const ScratchScope&) = delete;
 };
 
+// The same on other devices, whose allocators ask here first: while one lives,
+// the outputs are there for allocations of their size on this thread, each
+// once.
+class DonatedOutputs {
+ public:
+  explicit DonatedOutputs(const std::vector<Tensor>& outputs);
+  ~DonatedOutputs();
+  DonatedOutputs(const DonatedOutputs&) = delete;
+  DonatedOutputs& operator=(const DonatedOutputs&) = delete;
+
+  // Null when there is none left of that size.
+  static std::byte* take(int64_t bytes);
+};
+
 }  // namespace braid::runtime

@@ -1,7 +1,9 @@
 // Fusions of pointwise ops, block by block: every step of a block is computed
 // before the next block, so what lies between steps stays in the first cache.
+#include <algorithm>
 #include <cstring>
 
+#include "braid/base/error.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
 #include "braid/runtime/kernels/cpu/fusion_plan.h"
 #include "braid/runtime/kernels/cpu/gather.h"
@@ -170,10 +172,22 @@ class Blocks {
   std::vector<Instruction<T>> first_, instructions_;
 };
 
+void check_types(const Call& c) {
+  DType type = c.out(0).dtype;
+  auto is_of_type = [&](const Tensor& t) { return t.dtype == type; };
+  if ((type == DType::kFloat32 || type == DType::kFloat64) &&
+      std::ranges::all_of(c.inputs, is_of_type) &&
+      std::ranges::all_of(c.outputs, is_of_type)) {
+    return;
+  }
+  fail_usage("[fusion] a CPU computes those that are all f32 or all f64");
+}
+
 }  // namespace
 
 void add_cpu_fusion(KernelTable& table, const Loops& loops) {
   table.add("fusion", [loops](const Call& c) {
+    check_types(c);
     return c.out(0).dtype == DType::kFloat64 ? Thunk(Blocks(c, loops.f64))
                                              : Thunk(Blocks(c, loops.f32));
   });

@@ -25,6 +25,7 @@
 #include "braid/runtime/kernels/cuda/cuda_kernels.h"
 #include "braid/runtime/kernels/cuda/cuda_rings.h"
 #include "braid/runtime/kernels/cuda/cuda_scratch.h"
+#include "braid/runtime/kernels/cuda/generated.h"
 #include "braid/runtime/trial_call.h"
 
 namespace braid::runtime {
@@ -43,8 +44,10 @@ plan::DeviceInfo device_info(int index) {
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, index),
              "cudaGetDeviceProperties");
-  return plan::cuda_device(index,
-                           static_cast<int64_t>(properties.totalGlobalMem));
+  plan::DeviceInfo info =
+      plan::cuda_device(index, static_cast<int64_t>(properties.totalGlobalMem));
+  info.has_fusion = cuda::can_generate();
+  return info;
 }
 
 KernelTable kernels_on(c10::DeviceIndex index, cudaStream_t stream) {
@@ -202,10 +205,26 @@ std::byte* CudaBackend::allocate_host(int64_t bytes) {
 
 void CudaBackend::release_host(std::byte* data) { cudaFreeHost(data); }
 
+// Memory of the device needs no ring: it lies there when the copy's turn comes.
+bool lies_on_device(const void* data) {
+  cudaPointerAttributes attributes{};
+  if (cudaPointerGetAttributes(&attributes, data) == cudaSuccess) {
+    return attributes.type == cudaMemoryTypeDevice;
+  }
+  cudaGetLastError();
+  return false;
+}
+
 void CudaBackend::write(std::byte* device, const std::byte* host,
                         int64_t bytes) {
   Current current(*this);
-  inputs_.write(device, host, bytes, compute());
+  if (lies_on_device(host)) {
+    check_cuda(cudaMemcpyAsync(device, host, static_cast<size_t>(bytes),
+                               cudaMemcpyDeviceToDevice, compute().get()),
+               "cudaMemcpyAsync");
+  } else {
+    inputs_.write(device, host, bytes, compute());
+  }
   errors_.throw_if_any();
 }
 

@@ -6,6 +6,7 @@
 #include "braid/ops/core/update_kinds.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cuda/cuda_handles.h"
+#include "braid/runtime/kernels/cuda/generated.h"
 
 namespace braid::runtime {
 namespace {
@@ -332,6 +333,9 @@ void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream) {
   }
   table.add("dropout",
             [place](const Call& call) { return dropout(call, place); });
+  add_cuda_members(table, index);
+  add_cuda_batch_norm(table, index, stream);
+  if (cuda::can_generate()) add_cuda_fusion(table, index, stream);
 }
 
 }  // namespace braid::runtime

@@ -18,6 +18,11 @@ class KernelTable;
 // kernel that the table holds before. Kernels run on `stream`.
 void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream);
 
+// Parts of it that look at calls in files of their own.
+void add_cuda_fusion(KernelTable& table, int index, cudaStream_t stream);
+void add_cuda_members(KernelTable& table, int index);
+void add_cuda_batch_norm(KernelTable& table, int index, cudaStream_t stream);
+
 namespace cuda {
 
 // Most members in one launch.
@@ -111,6 +116,43 @@ int64_t layer_norm_chunks(int64_t rows);
 template <class T>
 void launch_layer_norm_backward(const LayerNormBackward<T>& n,
                                 cudaStream_t stream);
+
+// Elements as they lie in memory; what they are computed in is f32, or f64.
+enum class Item { kBFloat16, kFloat16, kFloat32, kFloat64 };
+
+// Channels of x: [B, N, C, S] with members, rows and channels so far apart (in
+// elements). Either channels or places are neighbours.
+struct ChannelSizes {
+  int64_t members, batch, channels, places;
+  int64_t member_step, batch_step, channel_step, place_step;
+};
+
+// Of batch norm in training, per member and channel [B * C], in T: f64 for x in
+// f64, else f32. `partial` is scratch of norm_partials() numbers.
+template <class T>
+struct NormStatistics {
+  T *mean, *rstd, *scale;                      // scale = weight / deviation
+  T *running_mean, *running_var;               // the new ones, or null
+  const T *before_mean, *before_var, *weight;  // weight may be null
+  const void* x;
+  T* partial;
+  double momentum, eps;
+};
+template <class T>
+struct NormSums {
+  T *dw, *db, *shift, *slope, *scale;
+  const T *mean, *rstd, *weight;  // weight may be null
+  const void *dy, *x;
+  T* partial;
+};
+int64_t norm_partials(const ChannelSizes& sizes);
+template <class T>
+void launch_norm_statistics(const NormStatistics<T>& n,
+                            const ChannelSizes& sizes, Item item,
+                            cudaStream_t stream);
+template <class T>
+void launch_norm_sums(const NormSums<T>& n, const ChannelSizes& sizes,
+                      Item item, cudaStream_t stream);
 
 }  // namespace cuda
 }  // namespace braid::runtime

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "braid/base/bytes.h"
 #include "braid/base/error.h"
 #include "braid/plan/program.h"
+#include "braid/runtime/kernels/aten/scratch.h"
 #include "braid/runtime/kernels/cuda/forwarding_allocator.h"
 
 namespace braid::runtime {
@@ -124,6 +126,9 @@ class ScratchAllocator : public ForwardingAllocator {
 
   c10::DataPtr take_tensor(size_t bytes) {
     c10::Device device(c10::kCUDA, c10::cuda::current_device());
+    if (auto* output = DonatedOutputs::take(static_cast<int64_t>(bytes))) {
+      return {output, output, [](void*) {}, device};
+    }
     void* data = take(bytes);
     return {data, data, scratch.is_trial ? free_trial : free_planned, device};
   }
@@ -181,7 +186,47 @@ void run_in_scope(const Thunk& kernel, const std::string& op) {
   fail_world("[kernels] op '{}' kept scratch memory after it ran", op);
 }
 
+// What is served comes from another part of memory for a while.
+class Instead {
+ public:
+  explicit Instead(Workspace& part)
+      : outer_(std::exchange(scratch, {&part, false})) {
+    scratch.used = lead_in();
+  }
+  ~Instead() {
+    Workspace& whole = *outer_.workspace;
+    whole.needed_bytes =
+        std::max(whole.needed_bytes, scratch.workspace->needed_bytes);
+    scratch = std::move(outer_);
+  }
+  Instead(const Instead&) = delete;
+  Instead& operator=(const Instead&) = delete;
+
+ private:
+  Scratch outer_;
+};
+
 }  // namespace
+
+bool is_trial_call() { return scratch.workspace && scratch.is_trial; }
+
+void run_in_part(int64_t part, int64_t parts, const Thunk& run) {
+  if (!scratch.workspace || scratch.is_trial) return run();
+  Workspace mine = *scratch.workspace;
+  mine.bytes = mine.bytes / parts / kBlockAlignment * kBlockAlignment;
+  mine.data += part * mine.bytes;
+  mine.needed_bytes = 0;
+  Instead instead(mine);
+  run();
+  if (scratch.blocks.empty()) return;
+  fail_world("scratch memory was kept after a part had run");
+}
+
+void count_parts(int64_t parts) {
+  if (!is_trial_call()) return;
+  int64_t& needed = scratch.workspace->needed_bytes;
+  needed = align_up(needed, kBlockAlignment) * parts;
+}
 
 CudaScratchUse::CudaScratchUse() { allocator().enter(); }
 

@@ -39,4 +39,10 @@ void run_in_scratch(Workspace& workspace, const Thunk& kernel,
 // the device's again afterwards. Blocking.
 int64_t measure_scratch(const Thunk& kernel, const std::string& op);
 
+// Inside of a kernel whose parts run at the same time: each has a part of the
+// scratch of its own. A trial runs one part and tells how many there will be.
+bool is_trial_call();
+void run_in_part(int64_t part, int64_t parts, const Thunk& run);
+void count_parts(int64_t parts);
+
 }  // namespace braid::runtime
