@@ -195,6 +195,7 @@ def streams(setting):
 
 
 def compiled(setting):
+    torch._dynamo.config.recompile_limit = 64  # rather than run what is not compiled
     loss = compiled_loss(setting)
     choose_algorithms(False)
     members = [Member(setting, 0, loss)]

@@ -3,8 +3,9 @@ Adam written out and the state donated.
 
     _jax_server.py WORKLOAD MEMBERS [PRECISION [DEVICE]]
 
-PRECISION is that of the work, f32 or bf16; parameters and Adam are f32. On "cuda" it
-says "loaded" before it compiles, and waits for a line.
+PRECISION is that of the work, f32 or bf16; parameters and Adam are f32. With DEVICE, "cuda"
+or "cpu", it says "loaded" before it compiles and waits for a line, and all members have the
+same parameters, which are quick to make.
 """
 
 import sys
@@ -60,22 +61,22 @@ def step_of(workload, dtype):
 
 
 def states_of(workload, members, same):
-    """Of all members: [B, ...]. The same for all is quick to make."""
+    """Of all members: [B, ...]."""
     states = [first_state(workload, seed) for seed in range(1 if same else members)]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
     return jax.tree.map(lambda x: jnp.repeat(x, members, axis=0), stacked) if same else stacked
 
 
-def all_members(name, members, dtype, on_gpu):
-    if on_gpu and jax.default_backend() != "gpu":
+def all_members(name, members, dtype, device):
+    if device == "cuda" and jax.default_backend() != "gpu":
         raise RuntimeError("JAX finds no GPU")
     from _workloads import find_workload  # torch, whose CUDA libraries come after JAX's
 
     workload = find_workload(name)
     batch = [jnp.asarray(t.numpy()) for t in workload.batches(members)]
-    if on_gpu:
+    if device:
         wait_for_turn()
-    state = states_of(workload, members, on_gpu)
+    state = states_of(workload, members, same=device is not None)
     compiled = jax.jit(jax.vmap(step_of(workload, dtype)), donate_argnums=0)
 
     def run(count):
@@ -93,9 +94,9 @@ def peak_bytes():
 
 def main():
     name, members, *rest = sys.argv[1:]
-    precision, device = [*rest, *["f32", "cpu"][len(rest):]]
+    precision, device = [*rest, *["f32", None][len(rest):]]
     dtype = PRECISIONS[precision]
-    serve(lambda: all_members(name, int(members), dtype, device == "cuda"),
+    serve(lambda: all_members(name, int(members), dtype, device),
           {"memory": peak_bytes})
 
 

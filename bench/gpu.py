@@ -17,6 +17,7 @@ merging, in JSON beside it.
 """
 
 import argparse
+import contextlib
 import datetime
 import importlib.metadata
 import os
@@ -46,6 +47,12 @@ USUAL = ["eager-f32", "eager", "graph", "streams", "vmap", "vmap-f32", "braid", 
 MEMORY_WORDS = ("memory", "RESOURCE_EXHAUSTED", "alloc", "does not fit", "limit")
 
 
+def parts_of(way):
+    """Name, precision and lowering: "braid-f32:member"."""
+    name, _, lowering = way.partition(":")
+    return name.removesuffix("-f32"), "f32" if name.endswith("-f32") else "bf16", lowering
+
+
 class Failure(Exception):
     """Why a way does not run."""
 
@@ -56,9 +63,6 @@ class Engine:
 
     def __init__(self, way, members, command, environment, log):
         self.way, self.members, self.log = way, members, log
-        self.name, _, rest = way.partition("-f32")
-        self.name += rest
-        self.precision = "f32" if "-f32" in way else "bf16"
         self.command, self.environment = [str(word) for word in command], environment
         self.process, self.lines = None, queue.Queue()
         self.rates, self.gib, self.calls, self.trouble = [], None, None, ""
@@ -99,11 +103,9 @@ class Engine:
                 return line
 
     def say(self, text):
-        try:
+        with contextlib.suppress(OSError):  # it has ended: why is what it said last
             self.process.stdin.write(text + "\n")
             self.process.stdin.flush()
-        except OSError:
-            pass  # it has ended, and why is what it said last
 
     def ask(self, text, patience=120):
         self.say(text)
@@ -112,20 +114,26 @@ class Engine:
     def run(self, count):
         return float(self.ask(str(count)))
 
+    def end(self):
+        """Asks it to end."""
+        if self.process:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+
     def close(self):
         if not self.process:
             return
+        self.end()
         try:
-            self.process.stdin.close()
             self.process.wait(10)
-        except (OSError, subprocess.TimeoutExpired):
+        except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
         self.process = None
 
 
-class TorchEngine(Engine):
-    """Python's, which load first and then wait for their turn."""
+class PythonEngine(Engine):
+    """PyTorch's and JAX's, which load first and then wait for their turn."""
 
     waits = True
 
@@ -142,19 +150,6 @@ class TorchEngine(Engine):
 
     def describe(self):
         self.gib = float(self.ask("memory")) / 2**30
-
-
-class JaxEngine(TorchEngine):
-    def __init__(self, *words):
-        super().__init__(*words)
-        self.waits = self.command[-1] == "cuda"
-
-    def take_turn(self, patience):
-        self.start()
-        if self.waits:
-            self.is_loaded(patience)
-            self.say("")
-        self.wait_for(lambda line: line == "ready", patience)
 
 
 class BraidEngine(Engine):
@@ -187,6 +182,13 @@ def is_number(line):
     return True
 
 
+def close_all(engines):
+    for engine in engines:
+        engine.end()
+    for engine in engines:
+        engine.close()
+
+
 def attempt(engine, action):
     """Whether it went well; else the engine is closed and knows why."""
     try:
@@ -208,31 +210,29 @@ class Bench:
         prefix = "gpu" if options.device == "cuda" else "small"
         self.key = f"{prefix}:{name}"
         self.workload = find_workload(self.key)
-        self.engines = [self.engine(way, members) for members in options.members
-                        for way in options.ways if fits(way, members, options.members)]
+        self.begin = time.monotonic()
+        self.waves = [[self.engine(way, 1 if way in SINGLE else members)
+                       for way in options.ways if fits(way, members, options.members)]
+                      for members in options.members]
+        self.engines = [engine for wave in self.waves for engine in wave]
+
+    def environment(self):
+        on_gpu = self.options.device == "cuda"
+        own = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TORCHINDUCTOR_COMPILE_THREADS": "4",
+               "OMP_NUM_THREADS": "4" if on_gpu else "1"}
+        return os.environ | own | ({} if on_gpu else {"CUDA_VISIBLE_DEVICES": ""})
 
     def engine(self, way, members):
-        name = way.partition(":")[0]
-        environment = os.environ | {
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "OMP_NUM_THREADS": "4",
-            "TORCHINDUCTOR_COMPILE_THREADS": "4"}
-        if self.options.device == "cpu":
-            environment["CUDA_VISIBLE_DEVICES"] = ""
-        precision = "f32" if name.endswith("-f32") else "bf16"
-        name = name.removesuffix("-f32")
+        name, precision, lowering = parts_of(way)
         log = self.logs / f"{self.name}-{way}-{members}.log"
-        device = self.options.device
         if name == "braid":
             words = [SERVER, self.workload.braid_name(), "adam", members, precision]
-            words += [part for part in [way.partition(":")[2]] if part]
-            return BraidEngine(way, members, words, environment, log)
-        if name == "jax":
-            words = ["_jax_server.py", self.key, members, precision, device]
-        else:
-            words = ["_gpu_torch_server.py", name, self.key, members, precision, device]
-        kind = JaxEngine if name == "jax" else TorchEngine
-        words[0] = ROOT / "bench" / words[0]
-        return kind(way, members, [sys.executable, *words], environment, log)
+            words += [lowering] if lowering else []
+            return BraidEngine(way, members, words, self.environment(), log)
+        script = ["_jax_server.py"] if name == "jax" else ["_gpu_torch_server.py", name]
+        words = [sys.executable, ROOT / "bench" / script[0], *script[1:], self.key, members,
+                 precision, self.options.device]
+        return PythonEngine(way, members, words, self.environment(), log)
 
     def say(self, text):
         print(f"[{self.name} {time.monotonic() - self.options.begin:5.0f} s] {text}", flush=True)
@@ -248,6 +248,8 @@ class Bench:
     def prepare(self, engines):
         """Turn by turn: what chooses by timing is not disturbed."""
         for engine in engines:
+            if not engine.trouble and time.monotonic() - self.begin > self.options.deadline:
+                engine.trouble = "left out: no time"
             if not engine.trouble:
                 attempt(engine, lambda e=engine: e.take_turn(self.options.patience))
             self.say(f"{engine.way} B={engine.members}: {engine.trouble or 'ready'}")
@@ -291,8 +293,7 @@ class Bench:
             if not engine.trouble:
                 attempt(engine, lambda e=engine: e.is_loaded(self.options.patience))
         self.time(running)
-        for engine in engines:
-            engine.close()
+        close_all(engines)
 
     def measure_alone(self, engines):
         """Again those for which the others left too little memory."""
@@ -311,23 +312,19 @@ class Bench:
         try:
             self.measure_all()
         finally:
-            for engine in self.engines:
-                engine.close()
+            close_all(self.engines)
 
     def measure_all(self):
         later = [engine for engine in self.engines if not isinstance(engine, BraidEngine)]
-        if self.options.device == "cuda":
-            for engine in later:
-                engine.start()
+        for engine in later:
+            engine.start()
         if has_trouble := self.braid_trouble():
             for engine in self.engines:
                 if isinstance(engine, BraidEngine):
                     engine.trouble = has_trouble
-        for members in self.options.members:
-            wave = [engine for engine in self.engines if engine.members == members]
+        for wave in self.waves:
             later = [engine for engine in later if engine not in wave]
-            starts = self.options.device == "cuda"
-            self.measure_wave(wave, later if starts else [])
+            self.measure_wave(wave, later)
             self.measure_alone(wave)
 
     def braid_trouble(self):
@@ -340,9 +337,14 @@ class Bench:
         return ""
 
     def rows(self, date):
-        return [Row(e.way.replace("-f32", ""), e.precision, e.members, date,
-                    [] if e.trouble and len(e.rates) < self.options.rounds else e.rates,
-                    e.gib, e.calls, e.trouble) for e in self.engines]
+        return [row_of(engine, date, self.options.rounds) for engine in self.engines]
+
+
+def row_of(engine, date, rounds):
+    name, precision, lowering = parts_of(engine.way)
+    rates = engine.rates if len(engine.rates) == rounds else []
+    return Row(f"{name}:{lowering}" if lowering else name, precision, engine.members, date,
+               rates, engine.gib, engine.calls, engine.trouble)
 
 
 def fits(way, members, all_members):
@@ -395,6 +397,8 @@ def read_options():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.5, help="of a round")
     parser.add_argument("--patience", type=float, default=150, help="seconds for a way to start")
+    parser.add_argument("--deadline", type=float, default=300,
+                        help="seconds after which no way of a workload is begun")
     parser.add_argument("--profile", action="store_true", help="show the ops of Braid's steps")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--file", type=Path, help=f"default on CUDA: {RESULTS.relative_to(ROOT)}")
