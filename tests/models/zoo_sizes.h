@@ -9,7 +9,6 @@ namespace braid {
 inline const std::vector<std::string>& zoo_models() {
   static const std::vector<std::string> models = {
       "resnet18(batch=2,side=33,width=2,classes=3)",
-      "resnet18(batch=2,side=9,width=2,classes=3,small_stem=1)",
       "resnet50(batch=2,side=33,width=2,classes=3)",
       "mobilenet_v3_large(batch=2,side=33,width=0.1,classes=3)",
       "vit(batch=2,side=8,patch=4,width=6,heads=2,layers=2,classes=3,"
