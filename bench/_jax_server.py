@@ -1,18 +1,23 @@
-"""JAX for bench/arrays_cpu.py: jit(vmap(step)) over all members, with Adam
-written out and the state donated.
+"""JAX for bench/arrays_cpu.py and bench/gpu.py: jit(vmap(step)) over all members, with
+Adam written out and the state donated.
 
-    _jax_server.py WORKLOAD MEMBERS
+    _jax_server.py WORKLOAD MEMBERS [PRECISION [DEVICE]]
+
+PRECISION is that of the work, f32 or bf16; parameters and Adam are f32. With DEVICE, "cuda"
+or "cpu", it says "loaded" before it compiles and waits for a line, and all members have the
+same parameters, which are quick to make.
 """
 
 import sys
 
 import jax
 import jax.numpy as jnp
-from _serve import serve
-from _workloads import WORKLOADS
+from _serve import serve, wait_for_turn
 
-# The generator that is fast on CPUs; threefry would make dropout slow.
+# The generator that is fast; threefry would make dropout slow.
 jax.config.update("jax_default_prng_impl", "rbg")
+
+PRECISIONS = {"f32": jnp.float32, "bf16": jnp.bfloat16}
 
 
 def first_state(workload, seed):
@@ -32,12 +37,18 @@ def adam(p, m, v, g, t):
     return p, m, v
 
 
-def step_of(workload):
+def lowered(tree, dtype):
+    """The same with floats of that kind."""
+    return jax.tree.map(
+        lambda x: x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x, tree)
+
+
+def step_of(workload, dtype):
     from _jax_models import MODELS, Layers
 
     def loss(p, b, key, *batch):
-        at = Layers(p, b, key)
-        return MODELS[workload.model](at, workload.sizes, *batch), at.b
+        at = Layers(lowered(p, dtype), b, key)
+        return MODELS[workload.model](at, workload.sizes, *lowered(batch, dtype)), at.b
 
     def step(state, *batch):
         p, m, v, b, t, key = state
@@ -49,11 +60,24 @@ def step_of(workload):
     return step
 
 
-def all_members(workload, members):
-    states = [first_state(workload, seed) for seed in range(members)]
-    state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+def states_of(workload, members, same):
+    """Of all members: [B, ...]."""
+    states = [first_state(workload, seed) for seed in range(1 if same else members)]
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    return jax.tree.map(lambda x: jnp.repeat(x, members, axis=0), stacked) if same else stacked
+
+
+def all_members(name, members, dtype, device):
+    if device == "cuda" and jax.default_backend() != "gpu":
+        raise RuntimeError("JAX finds no GPU")
+    from _workloads import find_workload  # torch, whose CUDA libraries come after JAX's
+
+    workload = find_workload(name)
     batch = [jnp.asarray(t.numpy()) for t in workload.batches(members)]
-    compiled = jax.jit(jax.vmap(step_of(workload)), donate_argnums=0)
+    if device:
+        wait_for_turn()
+    state = states_of(workload, members, same=device is not None)
+    compiled = jax.jit(jax.vmap(step_of(workload, dtype)), donate_argnums=0)
 
     def run(count):
         nonlocal state
@@ -64,9 +88,16 @@ def all_members(workload, members):
     return run
 
 
+def peak_bytes():
+    return (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use", 0)
+
+
 def main():
-    workload, members = WORKLOADS[sys.argv[1]], int(sys.argv[2])
-    serve(lambda: all_members(workload, members))
+    name, members, *rest = sys.argv[1:]
+    precision, device = [*rest, *["f32", None][len(rest):]]
+    dtype = PRECISIONS[precision]
+    serve(lambda: all_members(name, int(members), dtype, device),
+          {"memory": peak_bytes})
 
 
 if __name__ == "__main__":

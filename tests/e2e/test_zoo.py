@@ -35,6 +35,9 @@ PATCHES = {"side": 8, "patch": 4, "width": 8, "heads": 2, "layers": 2, "dropout"
 # those models learn slowly here.
 ROWS = {
     "resnet18": ("resnet18", 2e-3, {"side": 33, "width": 4, "classes": 5}),
+    "resnet18_small": (
+        "resnet18", 2e-3, {"side": 17, "width": 4, "classes": 5, "small_stem": 1}
+    ),
     "resnet50": ("resnet50", 5e-4, {"side": 33, "width": 3, "classes": 5}),
     "mobilenet": (
         "mobilenet_v3_large", 2e-3, {"side": 33, "width": 0.2, "classes": 5, "dropout": 0}

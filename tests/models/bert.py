@@ -15,7 +15,7 @@ class Embeddings(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens, token_types):
-        places = torch.arange(tokens.shape[1])
+        places = torch.arange(tokens.shape[1], device=tokens.device)
         x = self.word_embeddings(tokens) + self.token_type_embeddings(token_types)
         return self.dropout(self.LayerNorm(x + self.position_embeddings(places)))
 

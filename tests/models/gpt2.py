@@ -90,7 +90,8 @@ class GPT2(nn.Module):
 
     def forward(self, tokens, targets):
         parts = self.transformer
-        x = parts.drop(parts.wte(tokens) + parts.wpe(torch.arange(tokens.shape[1])))
+        places = torch.arange(tokens.shape[1], device=tokens.device)
+        x = parts.drop(parts.wte(tokens) + parts.wpe(places))
         for block in parts.h:
             x = block(x)
         x = self.lm_head(parts.ln_f(x))

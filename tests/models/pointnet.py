@@ -7,7 +7,8 @@ from torch.nn import functional as F
 
 
 def regulariser(a):
-    d = torch.bmm(a, a.transpose(1, 2)) - torch.eye(a.shape[1], dtype=a.dtype)
+    unit = torch.eye(a.shape[1], dtype=a.dtype, device=a.device)
+    d = torch.bmm(a, a.transpose(1, 2)) - unit
     return d.square().sum((1, 2)).mean()
 
 
@@ -35,7 +36,7 @@ class TNet(nn.Module):
         x = F.relu(self.bn3(self.conv3(x))).max(2)[0]
         x = F.relu(self.bn4(self.fc1(x)))
         x = self.fc3(F.relu(self.bn5(self.fc2(x))))
-        return x.view(-1, self.k, self.k) + torch.eye(self.k, dtype=x.dtype)
+        return x.view(-1, self.k, self.k) + torch.eye(self.k, dtype=x.dtype, device=x.device)
 
 
 def transformed(x, matrix):

@@ -49,9 +49,10 @@ class Bottleneck(nn.Module):
 class ResNet(nn.Module):
     block, blocks = BasicBlock, (2, 2, 2, 2)
 
-    def __init__(self, channels=3, side=224, width=64, classes=1000):
+    def __init__(self, channels=3, side=224, width=64, classes=1000, small_stem=0):
         super().__init__()
-        self.conv1 = nn.Conv2d(channels, width, 7, 2, 3, bias=False)
+        self.pools = not small_stem
+        self.conv1 = conv(channels, width, 3) if small_stem else conv(channels, width, 7, 2)
         self.bn1 = nn.BatchNorm2d(width)
         inputs = width
         for stage, count in enumerate(self.blocks):
@@ -67,7 +68,8 @@ class ResNet(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x, y):
-        x = F.max_pool2d(torch.relu(self.bn1(self.conv1(x))), 3, 2, 1)
+        x = torch.relu(self.bn1(self.conv1(x)))
+        x = F.max_pool2d(x, 3, 2, 1) if self.pools else x
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         return F.cross_entropy(self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1)), y)
 

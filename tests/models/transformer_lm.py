@@ -33,7 +33,7 @@ class TransformerLM(nn.Module):
         length = tokens.shape[1]
         x = self.embedding(tokens) * math.sqrt(self.embedding.embedding_dim)
         x = self.dropout(x + self.positions.weight[:length])
-        mask = nn.Transformer.generate_square_subsequent_mask(length, dtype=x.dtype)
+        mask = nn.Transformer.generate_square_subsequent_mask(length, x.device, x.dtype)
         for layer in self.layers:
             x = layer(x, src_mask=mask, is_causal=True)
         return F.cross_entropy(self.head(x).flatten(0, 1), targets.flatten())

@@ -50,6 +50,14 @@ Var residual_block(Var x, int64_t width, int64_t stride, bool bottleneck) {
   return relu(add(y, x));
 }
 
+// As in the paper for images of ImageNet, or that of small ones, which keeps
+// their sides.
+Var stem(Var x, int64_t width, bool is_small) {
+  if (is_small) return relu(conv_norm(x, {width, 3, 1}, "conv1", "bn1"));
+  x = relu(conv_norm(x, {width, 7, 2}, "conv1", "bn1"));
+  return max_pool2d(x, {.kernel = {3}, .stride = {2}, .padding = {1}});
+}
+
 Graph build(const OpTable& ops, DType dtype, const Sizes& sizes,
             const Design& design) {
   SizeReader size(sizes);
@@ -58,8 +66,7 @@ Graph build(const OpTable& ops, DType dtype, const Sizes& sizes,
   Var x =
       input(graph, "x", {dtype, {size("batch"), size("channels"), side, side}});
   Var y = input(graph, "y", {DType::kInt64, {size("batch")}});
-  x = relu(conv_norm(x, {width, 7, 2}, "conv1", "bn1"));
-  x = max_pool2d(x, {.kernel = {3}, .stride = {2}, .padding = {1}});
+  x = stem(x, width, size.flag("small_stem"));
   for (size_t stage = 0; stage < 4; ++stage) {
     for (int64_t i = 0; i < design.blocks[stage]; ++i) {
       PathScope scope(graph, fmt::format("layer{}.{}", stage + 1, i));
@@ -86,7 +93,10 @@ std::vector<Size> resnet_sizes() {
           {"channels", 3, "of an image"},
           {"side", 224, "pixels of a side"},
           {"width", 64, "channels of the first stage; each has twice as many"},
-          {"classes", 1000, "outputs"}};
+          {"classes", 1000, "outputs"},
+          {"small_stem", 0,
+           "1: the first layer is 3x3 without pooling, for images like CIFAR's",
+           Size::Kind::kFlag}};
 }
 
 }  // namespace
