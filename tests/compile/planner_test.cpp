@@ -193,5 +193,29 @@ TEST(Planner, PlansAWideHeadForEveryLimit) {
   }
 }
 
+// Hardly more memory, and never more than the limit.
+TEST(Planner, UpdatesStandTogetherWhereTheDeviceTakesThemTogether) {
+  StepSpec spec = spec_of(kTransformer);
+  Target target;
+  target.device.groups_updates = true;
+  ProgramSet apart = compile_programs(table(), {spec}, {}, {});
+  ProgramSet joint = compile_programs(table(), {spec}, target, {});
+  auto neighbours = [](const plan::Program& program) {
+    int64_t count = 0;
+    for (size_t i = 1; i < program.calls.size(); ++i) {
+      auto updates = [&](size_t call) {
+        return program.graph.node(program.calls[call].node).op->updates;
+      };
+      count += updates(i) && updates(i - 1);
+    }
+    return count;
+  };
+  EXPECT_GT(neighbours(joint.programs[0]), neighbours(apart.programs[0]));
+  EXPECT_LE(joint.peak_bytes, apart.peak_bytes + apart.peak_bytes / 32);
+  target.limit_bytes = apart.peak_bytes;
+  ProgramSet limited = compile_programs(table(), {spec}, target, {});
+  EXPECT_LE(limited.peak_bytes, target.limit_bytes);
+}
+
 }  // namespace
 }  // namespace braid::compile

@@ -1,5 +1,6 @@
 // Every optimizer on a CUDA device, with each of its switches: twenty steps
-// give the CPU's numbers, and recorded steps the bits of plain ones.
+// give the CPU's numbers, and recorded steps the bits of plain ones, and of
+// those in which every update is a launch of its own.
 #include "braid/ops/core/update_kinds.h"
 #include "gpu_runs.h"
 
@@ -68,13 +69,19 @@ void compare(const Setting& setting, const Variant& variant, int64_t steps,
   uncaptured.capture = false;
   runtime::CpuBackend cpu(kernels(), {});
   Training replayed(setting, gpu, how), plain(setting, gpu, uncaptured),
-      there(setting, cpu, how);
-  for (Training* t : {&replayed, &plain, &there}) run(*t, how, steps);
+      single(setting, gpu, how), there(setting, cpu, how);
+  // Who taps gets each call alone.
+  size_t tapped = 0;
+  single.trainer().executor().tap_gradients(
+      [&](SlotId, std::span<const std::byte>) { ++tapped; });
+  for (Training* t : {&replayed, &plain, &single, &there}) run(*t, how, steps);
+  EXPECT_GT(tapped, 0u);
   Gap found = gap(replayed, there);
   record(fmt::format("update  {}  max error {:.1e} ({})", name, found.size,
                      found.slot));
   EXPECT_LE(found.size, setting.dtype == DType::kFloat64 ? 1e-11 : 1e-4);
   EXPECT_EQ(differing(replayed, plain), std::vector<std::string>{});
+  EXPECT_EQ(differing(replayed, single), std::vector<std::string>{});
 }
 
 TEST_F(Gpu, EveryOptimizerGivesTheNumbersOfTheCpu) {
@@ -95,6 +102,27 @@ TEST_F(Gpu, LargeParametersAreUpdatedWhole) {
   const UpdateKind& kind = *find_update_kind("adam");
   Setting setting{"mlp", DType::kFloat64, 0, kind.name, {{"hidden", 1100}}};
   EXPECT_NO_THROW(compare(setting, variants(kind)[0], 5, gpu()));
+}
+
+// More parameters than a launch takes, even ones and odd ones between them.
+TEST_F(Gpu, ManyParametersAreUpdatedTogether) {
+  const UpdateKind& kind = *find_update_kind("adamw");
+  for (int64_t members : {0, 3}) {
+    for (int64_t hidden : {32, 33}) {
+      Setting setting{
+          "mlp",
+          DType::kFloat32,
+          members,
+          kind.name,
+          {{"hidden", static_cast<double>(hidden)}, {"layers", 50}}};
+      TrainerOptions how{.optimizer = steady(kind), .members = members};
+      Training together(setting, gpu(), how), single(setting, gpu(), how);
+      single.trainer().executor().tap_gradients(
+          [](SlotId, std::span<const std::byte>) {});
+      for (Training* t : {&together, &single}) run(*t, how, 5);
+      EXPECT_EQ(differing(together, single), std::vector<std::string>{});
+    }
+  }
 }
 
 }  // namespace

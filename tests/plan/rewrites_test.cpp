@@ -179,6 +179,38 @@ TEST_P(Rewrites, EarlyUpdatesComputeTheSame) {
   }
 }
 
+// Updates, in the order of the graph, with nothing in between that runs.
+size_t runs_of_updates(const Graph& graph) {
+  size_t runs = 0;
+  bool in_run = false;
+  for (const Node& node : graph.nodes()) {
+    bool is_free = node.is(OpKind::kRead) || node.is(OpKind::kAssign);
+    if (is_free || node.op->view) continue;
+    runs += node.op->updates && !in_run;
+    in_run = node.op->updates;
+  }
+  return runs;
+}
+
+TEST_P(Rewrites, UpdatesThatWaitForOthersComputeTheSame) {
+  for (double average : {0.0, 0.5}) {
+    StepOptions options{.members = 2};
+    if (average > 0) passes::set_option(options.optimizer, "ema_decay", 0.5);
+    passes::StepGraph before = step(options);
+    auto results = Formulas(before.graph).results();
+    size_t last = SIZE_MAX;
+    for (int64_t bytes : {int64_t{0}, int64_t{1000}, kNoLimit}) {
+      passes::StepGraph after = update_early(table(), before, bytes);
+      verify(after.graph);
+      EXPECT_EQ(Formulas(after.graph).results(), results);
+      size_t runs = runs_of_updates(after.graph);
+      EXPECT_LE(runs, last);
+      last = runs;
+    }
+    EXPECT_EQ(last, 1u);
+  }
+}
+
 TEST_P(Rewrites, UpdatesThatNeedAllGradientsStay) {
   StepOptions clipped, accumulated{.micro_batches = 2};
   passes::set_option(clipped.optimizer, "clip_norm", 1);

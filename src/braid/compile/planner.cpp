@@ -130,20 +130,44 @@ Planner::Planner(const OpTable& ops, const std::vector<StepSpec>& specs,
 
 ProgramSet Planner::programs() const {
   if (!is_open_ || !is_limited(target_)) {
-    return checked(programs(given_.filled()), kPlanHint);
+    return with_joint_updates(checked(programs(given_.filled()), kPlanHint));
   }
   PlanChoice choice = choose(choice_options());
   ProgramSet set = checked(programs(choice.plan),
                            plan::memory_hint(target_.host_limit_bytes));
   set.choice = std::move(choice);
+  return with_joint_updates(std::move(set));
+}
+
+// The same plan with updates of many parameters next to each other, as many as
+// hardly any memory pays for.
+ProgramSet Planner::with_joint_updates(ProgramSet set) const {
+  constexpr int64_t kWaiting[] = {kNoLimit, 16 << 20, 2 << 20};
+  constexpr int64_t kShare = 32;  // of the peak that waiting may add
+  if (!target_.device.groups_updates) return set;
+  int64_t most =
+      std::min(set.peak_bytes + set.peak_bytes / kShare, target_.limit_bytes);
+  for (int64_t waiting_bytes : kWaiting) {
+    ProgramSet joint = programs(set.plan, waiting_bytes);
+    bool fits = joint.peak_bytes <= most && !misplaced_slot(joint) &&
+                joint.host_bytes <= set.host_bytes;
+    if (!fits) continue;
+    joint.choice = std::move(set.choice);
+    return joint;
+  }
   return set;
 }
 
 ProgramSet Planner::programs(const plan::Plan& plan) const {
+  return programs(plan, 0);
+}
+
+ProgramSet Planner::programs(const plan::Plan& plan,
+                             int64_t waiting_bytes) const {
   std::vector<plan::Program> programs;
   for (const BuiltStep& built : steps_) {
     programs.push_back(plan::compile(ops_, built.step, followed(plan, built),
-                                     target_.workspace));
+                                     target_.workspace, waiting_bytes));
   }
   ProgramSet set = joined_programs(std::move(programs));
   set.plan = plan;

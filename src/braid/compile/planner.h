@@ -42,6 +42,8 @@ class Planner {
   void predict(ProgramSet& set) const;
   bool may_use_file() const;
   std::vector<plan::Order> orders() const;
+  ProgramSet programs(const plan::Plan& plan, int64_t waiting_bytes) const;
+  ProgramSet with_joint_updates(ProgramSet set) const;
   ProgramSet checked(ProgramSet set, std::string_view hint) const;
 
   const OpTable& ops_;

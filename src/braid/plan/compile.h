@@ -23,7 +23,11 @@ namespace braid::plan {
 using WorkspaceRule =
     std::function<int64_t(const Graph&, const Node&, bool on_host)>;
 
+// With `waiting_bytes`, gradients up to so many wait for each other where the
+// plan keeps all parameters and updates on the device, so that one kernel may
+// update many of them.
 Program compile(const OpTable& ops, const passes::StepGraph& step,
-                const Plan& plan, const WorkspaceRule& workspace = {});
+                const Plan& plan, const WorkspaceRule& workspace = {},
+                int64_t waiting_bytes = 0);
 
 }  // namespace braid::plan

@@ -36,14 +36,15 @@ struct Link {
 
 struct DeviceInfo {
   DeviceId id = {};
-  int64_t bytes = kNoLimit;  // of its memory
-  int cores = 1;             // that compute for it; of CPU devices
-  int64_t alignment = 64;    // of every allocation, in bytes
-  bool shares_cores = true;  // what the host updates, the device waits for
-  bool has_fusion = true;    // kernels for fused pointwise nodes,
-  bool mixes_types = false;  // which read and write narrow types too
-  bool wants_channels_last = false;  // for narrow convolutions
+  int64_t bytes = kNoLimit;   // of its memory
+  int cores = 1;              // that compute for it; of CPU devices
+  int64_t alignment = 64;     // of every allocation, in bytes
+  bool shares_cores = true;   // what the host updates, the device waits for
+  bool has_fusion = true;     // kernels for fused pointwise nodes,
+  bool mixes_types = false;   // which read and write narrow types too
   bool has_lowerings = true;  // known speeds of ways to compute convolutions
+  bool wants_channels_last = false;  // for narrow ones
+  bool groups_updates = false;       // kernels for updates of many parameters
   Rates rates = {};
   std::vector<Link> links = {};
   bool operator==(const DeviceInfo&) const = default;

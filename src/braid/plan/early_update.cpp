@@ -9,8 +9,9 @@ namespace {
 
 class EarlyUpdater {
  public:
-  explicit EarlyUpdater(Graph& graph)
+  EarlyUpdater(Graph& graph, int64_t waiting_bytes)
       : graph_(graph),
+        waiting_bytes_(waiting_bytes),
         users_(graph),
         slot_of_(graph.values().size(), kNone),
         last_use_(graph.slots().size(), kNone),
@@ -27,10 +28,18 @@ class EarlyUpdater {
         move_with_gradient(id);
       }
     }
+    if (waiting_bytes_ > 0) wait_for_others();
     reorder();
   }
 
  private:
+  // Nodes that move behind one anchor, and the bytes of what they wait with.
+  struct Group {
+    NodeId update = kNone, after = kNone;
+    std::set<NodeId> nodes;
+    int64_t bytes = 0;
+  };
+
   NodeId num_nodes() const {
     return static_cast<NodeId>(graph_.nodes().size());
   }
@@ -99,6 +108,49 @@ class EarlyUpdater {
       graph_.node(n).phase = Phase::kBackward;
       move_reads_first(n);
     }
+    groups_.push_back({id, after, std::move(group), gradient_bytes(id)});
+  }
+
+  // Of what an update reads beside slots and numbers.
+  int64_t gradient_bytes(NodeId id) {
+    int64_t bytes = 0;
+    for (ValueId input : graph_.node(id).inputs) {
+      if (input == kNone || slot_of(input) != kNone) continue;
+      const ValueType& type = graph_.value(input).type;
+      bytes += num_elements(type.shape) * item_bytes(type.dtype);
+    }
+    return bytes;
+  }
+
+  // Groups in the order of their gradients, as many together as may wait: all
+  // of them move behind the last one's anchor.
+  void wait_for_others() {
+    std::ranges::stable_sort(groups_, {}, &Group::after);
+    for (size_t begin = 0, end = 0; begin < groups_.size(); begin = end) {
+      int64_t bytes = groups_[end++].bytes;
+      while (end < groups_.size() &&
+             bytes + groups_[end].bytes <= waiting_bytes_) {
+        bytes += groups_[end++].bytes;
+      }
+      for (size_t i = begin; i < end; ++i) {
+        follow(groups_[i], groups_[end - 1].after);
+      }
+    }
+  }
+
+  void follow(const Group& group, NodeId after) {
+    for (NodeId n : group.nodes) {
+      Node& node = graph_.node(n);
+      anchor(n) = after;
+      node.segment = graph_.node(after).segment;
+      if (n > group.update && is_after_update(node)) late_.insert(n);
+    }
+  }
+
+  // Averages, and assignments of them.
+  bool is_after_update(const Node& node) const {
+    if (!node.is(OpKind::kAssign)) return node.op->follows_update;
+    return late_.contains(graph_.value(node.inputs[0]).producer);
   }
 
   void add_before(NodeId id, std::set<NodeId>& group) const {
@@ -149,9 +201,11 @@ class EarlyUpdater {
   void reorder() {
     std::vector<NodeId> order(graph_.nodes().size());
     std::iota(order.begin(), order.end(), 0);
-    // A moved node follows its anchor; both otherwise keep their order.
+    // A moved node follows its anchor; both otherwise keep their order. Of
+    // those that waited for each other, updates stand together.
     auto key = [&](NodeId id) {
-      return std::make_tuple(anchor(id), anchor(id) != id, id);
+      return std::make_tuple(anchor(id), anchor(id) != id, late_.contains(id),
+                             id);
     };
     std::sort(order.begin(), order.end(),
               [&](NodeId a, NodeId b) { return key(a) < key(b); });
@@ -159,16 +213,22 @@ class EarlyUpdater {
   }
 
   Graph& graph_;
+  int64_t waiting_bytes_;
   Users users_;
   std::vector<SlotId> slot_of_;   // by value: the slot whose memory it is
   std::vector<NodeId> last_use_;  // by slot
   std::vector<NodeId> anchor_;    // by node: the node that it follows
+  std::vector<Group> groups_;     // of updates that moved
+  std::set<NodeId> late_;         // that stand behind updates of other groups
 };
 
 }  // namespace
 
-passes::StepGraph update_early(const OpTable&, passes::StepGraph step) {
-  if (!step.repeats_micro_part()) EarlyUpdater(step.graph).run();
+passes::StepGraph update_early(const OpTable&, passes::StepGraph step,
+                               int64_t waiting_bytes) {
+  if (!step.repeats_micro_part()) {
+    EarlyUpdater(step.graph, waiting_bytes).run();
+  }
   return step;
 }
 

@@ -69,6 +69,9 @@ class Backend {
   virtual int64_t lag() const { return 0; }
 
   virtual Thunk prepare(const Call& call) = 0;
+  // The same for calls of one op that do not depend on each other, as one;
+  // null where the device has nothing better than each alone.
+  virtual Thunk prepare_group(std::span<const Call>) { return {}; }
   // For operands in host memory.
   virtual Thunk prepare_host(const Call& call) = 0;
   // Scratch bytes that the call's kernel takes, or that for operands in host

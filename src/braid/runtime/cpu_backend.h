@@ -43,6 +43,9 @@ class CpuBackend : public Backend {
   std::unique_ptr<ResultRing> make_ring(int64_t entries,
                                         int64_t bytes) override;
   Thunk prepare(const Call& call) override { return kernels_.prepare(call); }
+  Thunk prepare_group(std::span<const Call> calls) override {
+    return kernels_.prepare_group(calls);
+  }
   Thunk prepare_host(const Call& call) override { return prepare(call); }
   int64_t measure_workspace(const Graph& graph, const Node& node, int threads,
                             bool /*on_host*/) override {

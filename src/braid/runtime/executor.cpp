@@ -10,6 +10,7 @@
 #include "braid/ops/core/foreign.h"
 #include "braid/passes/names.h"
 #include "braid/plan/call_signature.h"
+#include "braid/runtime/call_groups.h"
 #include "braid/runtime/elements.h"
 
 namespace braid::runtime {
@@ -186,36 +187,58 @@ void Executor::prepare_calls(const OpTable& ops) {
     bool is_host = i.stream == plan::Stream::kHostUpdate && i.call != kNone;
     if (is_host) on_host[static_cast<size_t>(i.call)] = true;
   }
+  std::vector<Call> calls;
   for (size_t i = 0; i < program_.calls.size(); ++i) {
     const plan::PlannedCall& bound = program_.calls[i];
-    const Node& node = program_.graph.node(bound.node);
     auto workspace = std::make_unique<Workspace>();
     workspace->reserve = on_host[i] ? &host_reserve_ : &reserve_;
     if (bound.workspace != kNone) {
       workspace->data = address(bound.workspace);
       workspace->bytes = program_.allocation(bound.workspace).bytes;
     }
-    Call call{.node = &node,
-              .inputs = {},
-              .outputs = {},
-              .workspace = workspace.get()};
-    for (size_t k = 0; k < node.inputs.size(); ++k) {
-      call.inputs.push_back(operand(node.inputs[k], bound.inputs[k]));
-    }
-    for (size_t k = 0; k < node.outputs.size(); ++k) {
-      call.outputs.push_back(operand(node.outputs[k], bound.outputs[k]));
-    }
-    if (node.slot != kNone) {
-      const Slot& slot = program_.graph.slot(node.slot);
-      Shape shape = slot.stored_shape();
-      call.outputs.push_back({address(bound.outputs.back()), slot.dtype, shape,
-                              contiguous_strides(shape)});
-    }
-    Cost cost = ops.cost(program_.graph, node);
+    calls.push_back(bound_call(static_cast<int32_t>(i), *workspace));
+    const Call& call = calls.back();
+    Cost cost = ops.cost(program_.graph, *call.node);
     calls_.push_back(
         {on_host[i] ? backend_.prepare_host(call) : backend_.prepare(call),
          threads_for(cost, options_.threads)});
     workspaces_.push_back(std::move(workspace));
+  }
+  group_calls(calls);
+}
+
+Call Executor::bound_call(int32_t number, Workspace& workspace) const {
+  const plan::PlannedCall& bound = program_.calls[static_cast<size_t>(number)];
+  const Node& node = program_.graph.node(bound.node);
+  Call call{
+      .node = &node, .inputs = {}, .outputs = {}, .workspace = &workspace};
+  for (size_t k = 0; k < node.inputs.size(); ++k) {
+    call.inputs.push_back(operand(node.inputs[k], bound.inputs[k]));
+  }
+  for (size_t k = 0; k < node.outputs.size(); ++k) {
+    call.outputs.push_back(operand(node.outputs[k], bound.outputs[k]));
+  }
+  if (node.slot != kNone) {
+    const Slot& slot = program_.graph.slot(node.slot);
+    Shape shape = slot.stored_shape();
+    call.outputs.push_back({address(bound.outputs.back()), slot.dtype, shape,
+                            contiguous_strides(shape)});
+  }
+  return call;
+}
+
+void Executor::group_calls(const std::vector<Call>& calls) {
+  for (const CallGroup& group : call_groups(program_, calls)) {
+    std::vector<Call> of_group;
+    for (int32_t number : group) {
+      of_group.push_back(calls[static_cast<size_t>(number)]);
+    }
+    Thunk as_one = backend_.prepare_group(of_group);
+    if (!as_one) continue;
+    for (int32_t number : group) {
+      calls_[static_cast<size_t>(number)].is_in_group = true;
+    }
+    calls_[static_cast<size_t>(group[0])].run_group = std::move(as_one);
   }
 }
 
@@ -345,6 +368,11 @@ void Executor::run_on_host(int32_t number, const Issue& issue) {
 
 void Executor::run_call(int32_t number) {
   const Prepared& call = calls_[static_cast<size_t>(number)];
+  // Who looks at single calls gets single calls.
+  if (call.is_in_group && !tap_ && !seconds_) {
+    if (call.run_group) call.run_group();
+    return;
+  }
   if (call.threads != present_threads_) {
     set_call_threads(present_threads_ = call.threads);
   }

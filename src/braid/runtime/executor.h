@@ -111,6 +111,8 @@ class Executor {
   struct Prepared {
     Thunk run;
     int threads = 1;
+    bool is_in_group = false;
+    Thunk run_group = {};  // of the first: does what all of the group do
   };
 
   void bind_slots();
@@ -118,6 +120,8 @@ class Executor {
   Tensor operand(ValueId value, int32_t allocation) const;
   Tensor output_at(const std::string& name) const;
   void prepare_calls(const OpTable& ops);
+  Call bound_call(int32_t number, Workspace& workspace) const;
+  void group_calls(const std::vector<Call>& calls);
   void play_pass(int32_t begin, int32_t end);
   void play(int32_t begin, int32_t end);
   void play_instruction(const plan::Instruction& instruction);

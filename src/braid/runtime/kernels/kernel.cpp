@@ -5,7 +5,18 @@
 namespace braid::runtime {
 
 void KernelTable::add(std::string op, Kernel kernel) {
+  groups_.erase(op);
   kernels_.insert_or_assign(std::move(op), std::move(kernel));
+}
+
+void KernelTable::add_group(std::string op, GroupKernel kernel) {
+  at(op);
+  groups_.insert_or_assign(std::move(op), std::move(kernel));
+}
+
+Thunk KernelTable::prepare_group(std::span<const Call> calls) const {
+  auto at = groups_.find(calls[0].node->op->name);
+  return at == groups_.end() ? Thunk{} : at->second(calls);
 }
 
 const Kernel& KernelTable::at(const std::string& op) const {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,19 +42,27 @@ struct Call {
 
 using Thunk = std::function<void()>;
 using Kernel = std::function<Thunk(const Call&)>;
+// One function for calls of one op that do not depend on each other
+// (call_groups.h), with the bits of each alone; null where it has none.
+using GroupKernel = std::function<Thunk(std::span<const Call>)>;
 
 class KernelTable {
  public:
   // Adds or replaces: own kernels are added over general ones.
   void add(std::string op, Kernel kernel);
+  // For an op that is there; goes when its kernel is replaced.
+  void add_group(std::string op, GroupKernel kernel);
   // The kernel of an op; throws when there is none.
   const Kernel& at(const std::string& op) const;
   Thunk prepare(const Call& call) const {
     return at(call.node->op->name)(call);
   }
+  // Null where each call is to run alone.
+  Thunk prepare_group(std::span<const Call> calls) const;
 
  private:
   std::map<std::string, Kernel> kernels_;
+  std::map<std::string, GroupKernel> groups_;
 };
 
 // Every kernel for CPU tensors.

@@ -129,6 +129,7 @@ class CudaBackend : public Backend {
                                         int64_t bytes) override;
   int64_t lag() const override { return 2; }
   Thunk prepare(const Call& call) override;
+  Thunk prepare_group(std::span<const Call> calls) override;
   Thunk prepare_host(const Call& call) override;
   int64_t measure_workspace(const Graph& graph, const Node& node, int threads,
                             bool on_host) override;
@@ -254,6 +255,16 @@ Thunk CudaBackend::prepare(const Call& call) {
     // such an op takes memory from libtorch.
     if (foreign) return kernel();
     run_in_scratch(*workspace, kernel, op);
+  };
+}
+
+// Kernels of groups take no scratch.
+Thunk CudaBackend::prepare_group(std::span<const Call> calls) {
+  Thunk run = kernels_.prepare_group(calls);
+  if (!run) return {};
+  return [this, run] {
+    Current running(*this);
+    run();
   };
 }
 

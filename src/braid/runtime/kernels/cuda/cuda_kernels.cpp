@@ -160,8 +160,56 @@ Thunk prepare_update(const Call& c, const UpdateKind& kind,
                c.node->op->name);
   }
   return [u = update_of<T>(c, kind), launch, place] {
-    launch(u, place.stream);
+    launch({&u, 1}, place.stream);
     check_launch("update");
+  };
+}
+
+// Those that share their numbers, in one launch or a few.
+template <class T>
+struct UpdateBatch {
+  cuda::UpdateLauncher<T> launch;
+  std::vector<cuda::Update<T>> updates;
+};
+
+template <class T>
+void add_to_batches(const Call& c, const UpdateKind& kind,
+                    std::vector<UpdateBatch<T>>& batches) {
+  auto launch = cuda::find_update<T>(kind.name, states_of(c, kind));
+  cuda::Update<T> u = update_of<T>(c, kind);
+  auto mine = std::ranges::find_if(batches, [&](const UpdateBatch<T>& batch) {
+    return batch.launch == launch &&
+           cuda::have_same_numbers(batch.updates[0], u);
+  });
+  if (mine == batches.end()) mine = batches.insert(mine, {launch, {}});
+  mine->updates.push_back(u);
+}
+
+template <class T>
+void launch_batches(const std::vector<UpdateBatch<T>>& batches,
+                    const Place& place) {
+  for (const UpdateBatch<T>& batch : batches) {
+    batch.launch(batch.updates, place.stream);
+    check_launch("update");
+  }
+}
+
+// Each call was prepared alone before, so each is one that can be done.
+Thunk updates(std::span<const Call> calls, const UpdateKind& kind,
+              const Place& place) {
+  std::vector<UpdateBatch<float>> singles;
+  std::vector<UpdateBatch<double>> doubles;
+  for (const Call& c : calls) {
+    if (c.in(0).numel() == 0) continue;
+    if (c.in(0).dtype == DType::kFloat64) {
+      add_to_batches(c, kind, doubles);
+    } else {
+      add_to_batches(c, kind, singles);
+    }
+  }
+  return [singles, doubles, place] {
+    launch_batches(singles, place);
+    launch_batches(doubles, place);
   };
 }
 
@@ -329,6 +377,9 @@ void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream) {
   for (const UpdateKind& kind : update_kinds()) {
     table.add(kind.op(), [&kind, place](const Call& call) {
       return update(call, kind, place);
+    });
+    table.add_group(kind.op(), [&kind, place](std::span<const Call> calls) {
+      return updates(calls, kind, place);
     });
   }
   table.add("dropout",

@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace braid::runtime {
@@ -57,8 +58,21 @@ struct Update {
   bool nesterov, decoupled;
   int64_t members, count;
 };
+// Updates that do not depend on each other, in as few launches as they fit in;
+// all of them have the same members, numbers and flags.
 template <class T>
-using UpdateLauncher = void (*)(const Update<T>&, cudaStream_t);
+using UpdateLauncher = void (*)(std::span<const Update<T>>, cudaStream_t);
+
+// Whether two updates differ in their tensors alone.
+template <class T>
+bool have_same_numbers(const Update<T>& a, const Update<T>& b) {
+  for (int i = 0; i < kMaxValues; ++i) {
+    if (a.values[i] != b.values[i]) return false;
+  }
+  return a.step == b.step && a.extra == b.extra && a.scale == b.scale &&
+         a.keep == b.keep && a.nesterov == b.nesterov &&
+         a.decoupled == b.decoupled && a.members == b.members;
+}
 
 // The launcher of a kind of optimizer whose states are those with a bit in
 // `has`; null when there is none.

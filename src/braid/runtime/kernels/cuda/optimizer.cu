@@ -1,8 +1,10 @@
-// Updates of one parameter of all members in one launch, by the rules of
-// update_rules.h. A block works on one member, so the rule's coefficients are
-// found once per block, in f64, and then serve many elements: the grid is
-// bounded and its threads stride over the member. Where all operands allow it
-// a thread moves 16 bytes at a time.
+// Updates of many parameters of all members in one launch, by the rules of
+// update_rules.h. The tensors come with the launch, as its arguments: blocks
+// are dealt to them by size. A block works on one member of one tensor, so the
+// rule's coefficients are found once per block, in f64, and then serve many
+// elements: the grid is bounded and its threads stride over the member. Where
+// all operands allow it a thread moves 16 bytes at a time.
+#include <algorithm>
 #include <new>
 
 #include "braid/runtime/kernels/cuda/cuda_kernels.h"
@@ -13,7 +15,10 @@ namespace braid::runtime::cuda {
 namespace {
 
 constexpr int kPackBytes = 16;
-constexpr int64_t kMaxBlocks = 2048;  // of a launch, or one per member
+// Of a launch, or one per member and tensor.
+constexpr int64_t kMaxBlocks = 2048;
+// Tensors of a launch: what its 4 KB of arguments hold.
+constexpr int kMostTensors = 40;
 
 template <class T, int kWidth>
 struct alignas(sizeof(T) * kWidth) Pack {
@@ -34,18 +39,44 @@ __device__ void store(T* to, const Pack<T, kWidth>& value) {
   }
 }
 
+// What is one tensor's of an update.
 template <class T>
-__device__ UpdateInputs inputs_of(const Update<T>& u, int64_t member) {
+struct Tensors {
+  T *p_out, *states_out[kMaxStates];
+  const T *p, *gradient, *states[kMaxStates];
+  int64_t count;      // of a member
+  int32_t end_block;  // its blocks end here, and those of the next begin
+};
+
+// What all have in common.
+template <class T>
+struct Numbers {
+  const int64_t* step;
+  const double* values[kMaxValues];
+  const double *extra, *scale, *keep;
+  bool nesterov, decoupled;
+};
+
+template <class T, int kTensors>
+struct Batch {
+  Numbers<T> numbers;
+  Tensors<T> tensors[kTensors];
+};
+
+static_assert(sizeof(Batch<double, kMostTensors>) <= 4096);
+
+template <class T>
+__device__ UpdateInputs inputs_of(const Numbers<T>& n, int64_t member) {
   UpdateInputs in;
 #pragma unroll
   for (int i = 0; i < kMaxValues; ++i) {
-    if (u.values[i]) in.value[i] = u.values[i][member];
+    if (n.values[i]) in.value[i] = n.values[i][member];
   }
-  in.step = static_cast<double>(u.step[member] + 1);
-  if (u.extra) in.extra = u.extra[member];
-  if (u.scale) in.scale = u.scale[member];
-  in.nesterov = u.nesterov;
-  in.decoupled = u.decoupled;
+  in.step = static_cast<double>(n.step[member] + 1);
+  if (n.extra) in.extra = n.extra[member];
+  if (n.scale) in.scale = n.scale[member];
+  in.nesterov = n.nesterov;
+  in.decoupled = n.decoupled;
   return in;
 }
 
@@ -62,7 +93,7 @@ struct Member {
 // Elements [i, i + kWidth): all are read before any is written, so outputs
 // may lie in the place of any input.
 template <class Rule, class T, unsigned kHas, int kWidth>
-__device__ void update_pack(const Update<T>& u, const Member<Rule, T>& m,
+__device__ void update_pack(const Tensors<T>& u, const Member<Rule, T>& m,
                             int64_t i) {
   using Packed = Pack<T, kWidth>;
   auto load = [i](const T* x) {
@@ -91,18 +122,36 @@ __device__ void update_pack(const Update<T>& u, const Member<Rule, T>& m,
   }
 }
 
-template <class Rule, class T, unsigned kHas, int kWidth>
-__global__ void __launch_bounds__(kThreads) update_kernel(Update<T> u) {
+// The tensor that a block works on: the first that ends behind it.
+template <class T, int kTensors>
+__device__ int tensor_of(const Batch<T, kTensors>& batch, int32_t block) {
+  int low = 0;
+#pragma unroll
+  for (int step = kTensors > 1 ? 32 : 0; step > 0; step /= 2) {
+    int at = low + step;
+    if (at < kTensors && batch.tensors[at - 1].end_block <= block) low = at;
+  }
+  return low;
+}
+
+template <class Rule, class T, unsigned kHas, int kWidth, int kTensors>
+__global__ void __launch_bounds__(kThreads)
+    update_kernel(const __grid_constant__ Batch<T, kTensors> batch) {
   using Mine = Member<Rule, T>;
   __shared__ alignas(Mine) unsigned char memory[sizeof(Mine)];
   int64_t member = blockIdx.y;
+  const Numbers<T>& n = batch.numbers;
   if (threadIdx.x == 0) {
-    new (memory) Mine(inputs_of(u, member), !u.keep || u.keep[member] != 0);
+    new (memory) Mine(inputs_of(n, member), !n.keep || n.keep[member] != 0);
   }
+  auto block = static_cast<int32_t>(blockIdx.x);
+  int number = tensor_of(batch, block);
+  Tensors<T> u = batch.tensors[number];
+  int32_t first = number == 0 ? 0 : batch.tensors[number - 1].end_block;
   __syncthreads();
   Mine mine = *reinterpret_cast<const Mine*>(memory);
-  int64_t stride = int64_t{gridDim.x} * kThreads * kWidth;
-  int64_t thread = blockIdx.x * int64_t{kThreads} + threadIdx.x;
+  int64_t stride = int64_t{u.end_block - first} * kThreads * kWidth;
+  int64_t thread = (block - first) * int64_t{kThreads} + threadIdx.x;
   for (int64_t i = thread * kWidth; i < u.count; i += stride) {
     update_pack<Rule, T, kHas, kWidth>(u, mine, member * u.count + i);
   }
@@ -121,21 +170,80 @@ bool fits_packs(const Update<T>& u) {
   return even && u.count * sizeof(T) % kPackBytes == 0;
 }
 
+template <class T>
+Numbers<T> numbers_of(const Update<T>& u) {
+  Numbers<T> n{.step = u.step,
+               .values = {},
+               .extra = u.extra,
+               .scale = u.scale,
+               .keep = u.keep,
+               .nesterov = u.nesterov,
+               .decoupled = u.decoupled};
+  std::copy_n(u.values, kMaxValues, n.values);
+  return n;
+}
+
+template <class T>
+Tensors<T> tensors_of(const Update<T>& u, int32_t end_block) {
+  Tensors<T> t{.p_out = u.p_out,
+               .states_out = {},
+               .p = u.p,
+               .gradient = u.gradient,
+               .states = {},
+               .count = u.count,
+               .end_block = end_block};
+  std::copy_n(u.states, kMaxStates, t.states);
+  std::copy_n(u.states_out, kMaxStates, t.states_out);
+  return t;
+}
+
+// Up to kTensors updates. A block takes at least a pack for each thread, and
+// as many elements as keep the grid within its bound.
+template <class Rule, class T, unsigned kHas, int kWidth, int kTensors>
+void launch_batch(const Update<T>* const* updates, int count,
+                  cudaStream_t stream) {
+  int64_t members = updates[0]->members, all = 0;
+  for (int i = 0; i < count; ++i) all += updates[i]->count;
+  int64_t most = std::max<int64_t>(kMaxBlocks / members, 1);
+  int64_t per_block =
+      std::max<int64_t>(kThreads * kWidth, (all + most - 1) / most);
+  Batch<T, kTensors> batch{.numbers = numbers_of(*updates[0]), .tensors = {}};
+  int64_t blocks = 0;
+  for (int i = 0; i < kTensors; ++i) {
+    if (i < count) blocks += (updates[i]->count + per_block - 1) / per_block;
+    const Update<T>& u = *updates[std::min(i, count - 1)];
+    batch.tensors[i] = tensors_of(u, static_cast<int32_t>(blocks));
+  }
+  dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(members));
+  update_kernel<Rule, T, kHas, kWidth, kTensors>
+      <<<grid, kThreads, 0, stream>>>(batch);
+}
+
+// Those that move in packs of kWidth.
 template <class Rule, class T, unsigned kHas, int kWidth>
-void launch_as(const Update<T>& u, cudaStream_t stream) {
-  int64_t needed = blocks_for(u.count, kWidth);
-  int64_t most = kMaxBlocks / u.members;
-  if (most < 1) most = 1;
-  dim3 grid(static_cast<unsigned>(needed < most ? needed : most),
-            static_cast<unsigned>(u.members));
-  update_kernel<Rule, T, kHas, kWidth><<<grid, kThreads, 0, stream>>>(u);
+void launch_as(std::span<const Update<T>> updates, cudaStream_t stream) {
+  const Update<T>* batch[kMostTensors];
+  int count = 0;
+  auto flush = [&] {
+    if (count == 1) {
+      launch_batch<Rule, T, kHas, kWidth, 1>(batch, 1, stream);
+    } else if (count > 1) {
+      launch_batch<Rule, T, kHas, kWidth, kMostTensors>(batch, count, stream);
+    }
+    count = 0;
+  };
+  for (const Update<T>& u : updates) {
+    if (fits_packs(u) != (kWidth > 1)) continue;
+    if (count == kMostTensors) flush();
+    batch[count++] = &u;
+  }
+  flush();
 }
 
 template <class Rule, class T, unsigned kHas>
-void launch(const Update<T>& u, cudaStream_t stream) {
-  constexpr int kWidth = kPackBytes / sizeof(T);
-  fits_packs(u) ? launch_as<Rule, T, kHas, kWidth>(u, stream)
-                : launch_as<Rule, T, kHas, 1>(u, stream);
+void launch(std::span<const Update<T>> updates, cudaStream_t stream) {
+  launch_as<Rule, T, kHas, kPackBytes / sizeof(T)>(updates, stream);
+  launch_as<Rule, T, kHas, 1>(updates, stream);
 }
 
 template <class T>
