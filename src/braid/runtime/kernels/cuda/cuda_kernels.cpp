@@ -6,6 +6,7 @@
 #include "braid/ops/core/update_kinds.h"
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cuda/cuda_handles.h"
+#include "braid/runtime/kernels/cuda/linear.h"
 
 namespace braid::runtime {
 namespace {
@@ -332,6 +333,7 @@ void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream) {
   }
   table.add("dropout",
             [place](const Call& call) { return dropout(call, place); });
+  add_cuda_linear(table, index, stream);
 }
 
 }  // namespace braid::runtime
