@@ -1,6 +1,7 @@
 # Whether CUDA kernels are built: sets BRAID_HAS_CUDA (the wheel has CUDA and nvcc
-# was found).
+# was found) and BRAID_HAS_CUBLASLT.
 set(BRAID_HAS_CUDA OFF)
+set(BRAID_HAS_CUBLASLT OFF)
 file(GLOB braid_cuda_sources CONFIGURE_DEPENDS
      "${CMAKE_SOURCE_DIR}/src/braid/runtime/kernels/cuda/*.cu"
      "${CMAKE_SOURCE_DIR}/src/braid/runtime/kernels/cuda/*.cpp")
@@ -28,4 +29,4 @@ if(BRAID_HAS_CUDA)
   find_package(CUDAToolkit REQUIRED)
   braid_add_torch_cuda()
 endif()
-message(STATUS "CUDA kernels: ${BRAID_HAS_CUDA}")
+message(STATUS "CUDA kernels: ${BRAID_HAS_CUDA}, cuBLASLt: ${BRAID_HAS_CUBLASLT}")

@@ -101,6 +101,10 @@ file(GLOB cpu_sources CONFIGURE_DEPENDS "${kernels}/cpu/*.cpp")
 file(GLOB torch_sources CONFIGURE_DEPENDS "${kernels}/aten/*.cpp"
      "${braid_src}/runtime/comm/c10d/*.cpp")
 file(GLOB device_sources CONFIGURE_DEPENDS "${kernels}/${backend}/*.cpp")
+if(BRAID_HAS_CUDA AND NOT BRAID_HAS_CUBLASLT)
+  list(REMOVE_ITEM device_sources "${kernels}/cuda/linear.cpp")
+  list(APPEND device_sources "${kernels}/no_cublaslt/linear.cpp")
+endif()
 file(GLOB cu_sources CONFIGURE_DEPENDS "${kernels}/${backend}/*.cu")
 set_source_files_properties(${cpu_sources} PROPERTIES
   COMPILE_OPTIONS "$<$<AND:$<CONFIG:Release>,$<NOT:$<BOOL:$<TARGET_PROPERTY:SANITIZED>>>>:-O3>")

@@ -7,6 +7,7 @@
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cuda/cuda_handles.h"
 #include "braid/runtime/kernels/cuda/generated.h"
+#include "braid/runtime/kernels/cuda/linear.h"
 
 namespace braid::runtime {
 namespace {
@@ -387,6 +388,7 @@ void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream) {
   add_cuda_members(table, index);
   add_cuda_batch_norm(table, index, stream);
   if (cuda::can_generate()) add_cuda_fusion(table, index, stream);
+  add_cuda_linear(table, index, stream);
 }
 
 }  // namespace braid::runtime
