@@ -345,10 +345,10 @@ void Executor::run_on_host(int32_t number, const Issue& issue) {
 
 void Executor::run_call(int32_t number) {
   const Prepared& call = calls_[static_cast<size_t>(number)];
+  backend_.before_call(call.threads);
   if (call.threads != present_threads_) {
     set_call_threads(present_threads_ = call.threads);
   }
-  if (call.threads > 1) backend_.before_threads();
   if (tap_) call_taps(number);
   if (!seconds_) return call.run();
   auto begin = Clock::now();
