@@ -108,6 +108,7 @@ class Bench {
     for (int i = 0; i < 3; ++i) {
       train::WorkPlan plan = plan_with(devices, rate_).front();
       double bytes = plan.transfer_s * rate_;
+      if (bytes == 0) break;  // nothing leaves, however fast the bus
       rate_ = bytes / (share * plan.compute_s);
     }
     machine_.bus().set_rate(rate_);

@@ -12,16 +12,12 @@
 
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-BUILD = Path(os.environ.get("BRAID_BUILD", ROOT / "build"))
-RESULTS = ROOT / "bench" / "results" / "jobs.txt"
+from _report import BUILD, run_parts
+
 CORES = os.cpu_count()
 ROUNDS = 5
 
@@ -41,25 +37,11 @@ CASES = [
 ]  # fmt: skip
 
 
-class Bench:
-    def __init__(self, folder):
-        self.folder, self.text, self.count = folder, "", 0
-
-    def say(self, line=""):
-        print(line, flush=True)
-        self.text += line.rstrip() + "\n"
-
-
 def turns(bench):
     bench.say("one device, jobs of four times its bytes")
     job = bench.folder / "job.yaml"
     job.write_text(TURNS)
-    command = [BUILD / "bench" / "jobs", job, "12", "30"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
-        for line in run.stdout:
-            bench.say("  " + line.rstrip())
-    if run.returncode:
-        sys.exit(run.returncode)
+    bench.say_output(BUILD / "bench" / "jobs", job, "12", "30")
 
 
 def write_table(path):
@@ -128,19 +110,5 @@ def cores(bench):
 PARTS = {"turns": turns, "cores": cores}
 
 
-def main():
-    names = sys.argv[1:] or list(PARTS)
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder))
-        bench.say(f"command   bench/jobs.py {' '.join(sys.argv[1:])}")
-        load = os.getloadavg()[0]
-        bench.say(f"{platform.machine()}, {CORES} cores, load before: {load:.1f}")
-        for name in names:
-            bench.say()
-            PARTS[name](bench)
-    if not sys.argv[1:]:
-        RESULTS.write_text(bench.text)
-
-
 if __name__ == "__main__":
-    main()
+    run_parts("jobs", PARTS)

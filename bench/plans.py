@@ -13,31 +13,18 @@
 """
 
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import torch
+from _report import BUILD, Report, run_parts
 from safetensors.torch import save_file
 
-ROOT = Path(__file__).resolve().parent.parent
-BUILD = Path(os.environ.get("BRAID_BUILD", ROOT / "build"))
-RESULTS = ROOT / "bench" / "results" / "plans.txt"
 MIB = 1 << 20
 
 
-class Bench:
-    def __init__(self, folder):
-        self.folder, self.text, self.count = folder, "", 0
-
-    def say(self, line=""):
-        print(line, flush=True)
-        self.text += line.rstrip() + "\n"
-
+class Bench(Report):
     def braid(self, *words):
         done = subprocess.run(
             [BUILD / "braid", *map(str, words)], capture_output=True, text=True, check=False
@@ -199,30 +186,11 @@ def overlap(bench):
         "data: {source: arithmetic, length: 64, count: 4000}\noptimizer: adamw\n"
         "batch_size: 8\nsteps: 10000\nthreads: 1\n"
     )
-    command = [BUILD / "bench" / "overlap", job, "9"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
-        for line in run.stdout:
-            bench.say("  " + line.rstrip())
-    if run.returncode:
-        sys.exit(run.returncode)
+    bench.say_output(BUILD / "bench" / "overlap", job, "9")
 
 
 PARTS = {"predicted": predicted, "little": little, "beyond": beyond, "overlap": overlap}
 
 
-def main():
-    names = sys.argv[1:] or list(PARTS)
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder))
-        bench.say(f"command   bench/plans.py {' '.join(sys.argv[1:])}")
-        load = os.getloadavg()[0]
-        bench.say(f"{platform.machine()}, {os.cpu_count()} cores, load before: {load:.1f}")
-        for name in names:
-            bench.say()
-            PARTS[name](bench)
-    if not sys.argv[1:]:
-        RESULTS.write_text(bench.text)
-
-
 if __name__ == "__main__":
-    main()
+    run_parts("plans", PARTS, Bench)

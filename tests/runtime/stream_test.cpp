@@ -132,5 +132,75 @@ TEST(Streams, PassBackAndForth) {
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
+// Tasks that this thread does, and a stream whose events they wait for.
+struct OwnWork {
+  std::shared_ptr<EventBoard> board = std::make_shared<EventBoard>();
+  Events events{4, board}, others{1, board};
+  OwnTasks own{board};
+  WorkStream stream;
+  std::vector<int> order;
+
+  void push(int number, int32_t event, std::span<const int32_t> waits = {}) {
+    own.push([this, number] { order.push_back(number); }, events, event, waits);
+  }
+};
+
+TEST(OwnTasks, RunInOrderAndOnlyWhenNothingIsAwaited) {
+  OwnWork work;
+  work.push(1, 1);
+  work.push(2, 2, kFirst);
+  work.push(3, 3);
+  EXPECT_TRUE(work.order.empty());  // pushing runs nothing
+  work.own.run_ready();
+  EXPECT_EQ(work.order, (std::vector<int>{1}));
+  EXPECT_TRUE(work.events.is_complete(1));
+  EXPECT_FALSE(work.events.is_complete(3));
+  work.events.set(0);
+  work.own.run_ready();
+  EXPECT_EQ(work.order, (std::vector<int>{1, 2, 3}));
+  EXPECT_TRUE(work.own.empty());
+  work.events.wait(3);
+}
+
+TEST(OwnTasks, RunInTheThreadThatAsks) {
+  OwnWork work;
+  std::thread::id ran;
+  work.own.push([&] { ran = std::this_thread::get_id(); }, work.events, 1,
+                kFirst);
+  work.stream.push([] { pause_ms(10); }, work.events, 0, {});
+  work.own.drain();
+  EXPECT_EQ(ran, std::this_thread::get_id());
+}
+
+// What is awaited may follow a task of ours, or be another program's.
+TEST(OwnTasks, AWaitEndsWithTheEventOrWhenATaskCanRun) {
+  OwnWork work;
+  work.push(1, 1, kFirst);
+  work.stream.push([] { pause_ms(10); }, work.events, 0, {});
+  work.own.await_ready_or(work.others, 0);  // the task can run
+  EXPECT_TRUE(work.order.empty());
+  work.own.run_ready();
+  EXPECT_EQ(work.order, (std::vector<int>{1}));
+  work.stream.push([] { pause_ms(10); }, work.others, 0, {});
+  work.push(2, 3, std::vector<int32_t>{2});  // never can
+  work.own.await_ready_or(work.others, 0);
+  EXPECT_TRUE(work.others.is_complete(0));
+  EXPECT_EQ(work.order, (std::vector<int>{1}));
+  work.events.set(2);
+  work.own.drain();
+}
+
+TEST(OwnTasks, AfterAnErrorTheyDoNotRunAndNothingHangs) {
+  OwnWork work;
+  work.push(1, 1, kFirst);
+  work.stream.push([] { throw std::runtime_error("broken"); }, work.events, 0,
+                   {});
+  work.own.await_ready_or(work.events, 1);
+  work.own.run_ready();
+  EXPECT_TRUE(work.own.empty());
+  EXPECT_TRUE(work.order.empty());
+  EXPECT_THROW(work.events.wait(1), std::runtime_error);
+}
+
 }  // namespace
 }  // namespace braid::runtime

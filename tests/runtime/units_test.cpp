@@ -2,7 +2,9 @@
 // bits that each gives alone.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
+#include <thread>
 
 #include "braid/runtime/cpu_backend.h"
 #include "braid/runtime/executables.h"
@@ -168,6 +170,43 @@ TEST(Units, ComeOneAfterTheOther) {
   }
   auto micro = static_cast<int64_t>(program.num_micro_units());
   EXPECT_EQ(units, 2 * micro + (std::ssize(program.units) - micro));
+}
+
+// One team of threads computes: updates on the host are not made beside it,
+// but by the thread that computes, while it has the turn.
+TEST(Units, UpdatesOnTheHostAreMadeByTheThreadThatComputes) {
+  struct Span {
+    std::chrono::steady_clock::time_point begin, end;
+  };
+  std::vector<Span> turns, updates;
+  std::vector<std::thread::id> threads;
+  auto seat = std::make_shared<ComputeSeat>(std::make_shared<ComputeTurn>());
+  seat->set_watch([&](plan::Stream, auto begin, auto end) {
+    turns.push_back({begin, end});
+  });
+  auto note = [&](plan::Stream stream, auto begin, auto end) {
+    if (stream != plan::Stream::kHostUpdate) return;
+    updates.push_back({begin, end});
+    threads.push_back(std::this_thread::get_id());
+  };
+  CpuBackend backend(kernels(), {.seat = seat, .watch = note});
+  Stepper stepper(small_models()[0], kSpilled, 2, backend);
+  stepper.step();
+  while (stepper.steps_done() < 2) stepper.run_unit();
+  const plan::Program& program = stepper.executor().program();
+  int64_t calls =
+      std::ranges::count(program.instructions, plan::Stream::kHostUpdate,
+                         &plan::Instruction::stream);
+  ASSERT_GT(calls, 0);
+  EXPECT_EQ(std::ssize(updates), 2 * calls);
+  for (std::thread::id id : threads) {
+    EXPECT_EQ(id, std::this_thread::get_id());
+  }
+  for (const Span& update : updates) {
+    EXPECT_TRUE(std::ranges::any_of(turns, [&](const Span& turn) {
+      return turn.begin <= update.begin && update.end <= turn.end;
+    }));
+  }
 }
 
 }  // namespace

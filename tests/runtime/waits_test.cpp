@@ -2,11 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include <time.h>
+
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
 namespace braid::runtime {
 namespace {
+
+int64_t thread_cpu_ns() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
 
 // A thread that is told about its cores every few milliseconds.
 class Watched {
@@ -43,6 +53,14 @@ TEST(CoreWatchTest, CoresThatOthersTakeAreSharedSoon) {
   EXPECT_TRUE(thread.pass(20, 0.3));
 }
 
+// It waits for its own helpers only: others took less than they did.
+TEST(CoreWatchTest, CoresThatItsOwnThreadsTakeAreNotShared) {
+  Watched thread;
+  EXPECT_FALSE(thread.pass(10, -0.2));
+  EXPECT_FALSE(thread.pass(10, 0.1));
+  EXPECT_TRUE(thread.pass(0.1, 0.5));
+}
+
 TEST(CoreWatchTest, TheyAreQuietAgainAfterASecondAtLeast) {
   Watched thread;
   ASSERT_TRUE(thread.pass(0.1, 0.5));
@@ -68,6 +86,27 @@ TEST(RunDelayTest, IsAPartOfTheTimeOfAThread) {
   if (!before) GTEST_SKIP() << "this system does not say";
   std::this_thread::yield();
   EXPECT_GE(*run_delay_s(), *before);
+}
+
+TEST(CoreSecondsTest, AreThoseOfTheThread) {
+  EXPECT_FALSE([] {
+    std::thread none;
+    return core_s(none);
+  }());
+  std::atomic<double> worked = 0;
+  std::atomic<bool> over = false;
+  std::thread thread([&] {
+    while (worked < 0.02) {
+      worked = std::chrono::duration<double>(
+                   std::chrono::nanoseconds(thread_cpu_ns()))
+                   .count();
+    }
+    while (!over) std::this_thread::yield();
+  });
+  while (worked < 0.02) std::this_thread::yield();
+  EXPECT_GE(core_s(thread).value_or(1), 0.02);
+  over = true;
+  thread.join();
 }
 
 int64_t num_threads() {

@@ -231,5 +231,34 @@ TEST_F(ControlTest, AProcessThatDoesNotWriteTrainsTheSame) {
   EXPECT_TRUE(bits_of(run) == silent);
 }
 
+class LeaseNumber : public io::Fence {
+ public:
+  explicit LeaseNumber(int64_t number) : number_(number) {}
+  void check() const override {}
+  int64_t number() const override { return number_; }
+
+ private:
+  int64_t number_;
+};
+
+// A worker that was away comes back to what another goes on with.
+TEST_F(ControlTest, AnArrayOfALaterLeaseIsNotReadByAnEarlierOne) {
+  std::filesystem::path out = array_folder("lease");
+  const LeaseNumber second(2), third(3), fourth(4);
+  int64_t steps = 0;
+  train::Run(members(2, "lease"),
+             {.out = out, .fence = &third, .stop = [&] { return ++steps > 5; }})
+      .run();
+  try {
+    train::Run run(members(2, "lease"), {.out = out, .fence = &second});
+    ADD_FAILURE() << "went on with what another lease wrote";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("of lease 3"), std::string::npos)
+        << error.what();
+  }
+  train::Run run(members(2, "lease"), {.out = out, .fence = &fourth});
+  EXPECT_EQ(run.members()[0]->record().step, 5);
+}
+
 }  // namespace
 }  // namespace braid::train

@@ -85,8 +85,8 @@ class Backend {
   // Everything that was computed so far is done; copies may be under way.
   virtual void finish_calls() {}
 
-  // Called before each call that several threads of the host share.
-  virtual void before_threads() {}
+  // Called before each call, with how many threads of the host share it.
+  virtual void before_call(int /*threads*/) {}
 
   // Programs that share a device compute in turns: from begin to end this one
   // does, but for where it waits, and where it lets others go first.

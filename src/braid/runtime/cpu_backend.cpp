@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "braid/base/bytes.h"
 #include "braid/plan/program.h"
@@ -67,7 +68,7 @@ std::unique_ptr<ResultRing> CpuBackend::make_ring(int64_t entries,
 }
 
 std::unique_ptr<EventSet> CpuBackend::make_events(int32_t count) {
-  return std::make_unique<Events>(count);
+  return std::make_unique<Events>(count, board_);
 }
 
 void CpuBackend::begin_pass(EventSet& events) { events_of(events).reset(); }
@@ -109,11 +110,24 @@ void CpuBackend::disk_run(const Thunk& run, const Issue& issue) {
       events_of(issue.events), issue.event, issue.waits);
 }
 
+// What is waited for may itself wait for updates.
 void CpuBackend::wait(EventSet& events, int32_t event) {
   Events& all = events_of(events);
-  if (!options_.seat || all.is_complete(event)) return all.wait(event);
-  ComputeSeat::Away away(*options_.seat);
+  while (!all.is_complete(event)) {
+    std::optional<ComputeSeat::Away> away;
+    if (options_.seat) away.emplace(*options_.seat);
+    updates_.await_ready_or(all, event);
+    away.reset();
+    updates_.run_ready();
+  }
   all.wait(event);
+}
+
+void CpuBackend::before_call(int threads) {
+  updates_.run_ready();
+  if (threads > 1 && waits_.is_due()) {
+    waits_.look(h2d_.worked_s() + d2h_.worked_s() + disk_.worked_s());
+  }
 }
 
 void CpuBackend::begin_compute() {
@@ -129,9 +143,9 @@ void CpuBackend::end_compute() {
 }
 
 void CpuBackend::synchronize() {
+  updates_.drain();  // copies and files wait for them
   h2d_.drain();
   d2h_.drain();
-  updates_.drain();
   disk_.drain();
 }
 

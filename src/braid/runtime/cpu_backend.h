@@ -1,6 +1,11 @@
 // A CPU device: memory of this machine with an account of its own, a copy
-// thread each way, a thread for updates on the host and one for files. Several
-// of them make several virtual devices.
+// thread each way and one for files. Several of them make several virtual
+// devices.
+//
+// It computes with the host's cores, so the thread that computes does the
+// updates on the host too, as soon as their operands are there: a thread of
+// their own would bring a second team of threads to the same cores, and each
+// team would sleep wherever it waits for its own.
 #pragma once
 
 #include <functional>
@@ -55,7 +60,7 @@ class CpuBackend : public Backend {
                      bool /*on_host*/) override {
     scratch_.set(signature, bytes);
   }
-  void before_threads() override { waits_.look(); }
+  void before_call(int threads) override;
   void begin_compute() override;
   void offer_compute() override;
   void end_compute() override;
@@ -77,7 +82,9 @@ class CpuBackend : public Backend {
   CpuOptions options_;
   CpuScratch scratch_;
   Waits waits_;
-  WorkStream h2d_, d2h_, updates_, disk_;
+  std::shared_ptr<EventBoard> board_ = std::make_shared<EventBoard>();
+  OwnTasks updates_{board_};
+  WorkStream h2d_, d2h_, disk_;
 };
 
 }  // namespace braid::runtime

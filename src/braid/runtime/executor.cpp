@@ -368,6 +368,7 @@ void Executor::run_on_host(int32_t number, const Issue& issue) {
 
 void Executor::run_call(int32_t number) {
   const Prepared& call = calls_[static_cast<size_t>(number)];
+  backend_.before_call(call.threads);
   // Who looks at single calls gets single calls.
   if (call.is_in_group && !tap_ && !seconds_) {
     if (call.run_group) call.run_group();
@@ -376,7 +377,6 @@ void Executor::run_call(int32_t number) {
   if (call.threads != present_threads_) {
     set_call_threads(present_threads_ = call.threads);
   }
-  if (call.threads > 1) backend_.before_threads();
   if (tap_) call_taps(number);
   if (!seconds_) return call.run();
   auto begin = Clock::now();

@@ -1,6 +1,8 @@
 #include "braid/runtime/waits.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -69,10 +71,24 @@ std::optional<double> run_delay_s() {
   return static_cast<double>(nanoseconds) * 1e-9;
 }
 
-void Waits::look() {
+std::optional<double> core_s(std::thread& thread) {
+  clockid_t clock = 0;
+  timespec time = {};
+  if (!thread.joinable() ||
+      pthread_getcpuclockid(thread.native_handle(), &clock) != 0 ||
+      clock_gettime(clock, &time) != 0) {
+    return std::nullopt;
+  }
+  return static_cast<double>(time.tv_sec) +
+         static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+bool Waits::is_due() const { return now_s() >= watch_.next_s(); }
+
+void Waits::look(double own_s) {
   double now = now_s();
   if (now < watch_.next_s()) return;
-  bool shared = watch_.is_shared(now, run_delay_s().value_or(0));
+  bool shared = watch_.is_shared(now, run_delay_s().value_or(0) - own_s);
   if (shared && !short_) short_ = std::make_unique<ShortWaits>();
   if (!shared) short_ = nullptr;
 }

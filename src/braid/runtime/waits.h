@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "braid/runtime/kernels/kernel.h"
 
@@ -15,10 +16,10 @@ namespace braid::runtime {
 // told alone.
 class CoreWatch {
  public:
-  // `now_s`: time; `delay_s`: how much of it, since some moment, the thread
-  // was ready and had no core. Both never decrease. True while cores are
-  // shared: from the first share of time that is lost, until for some time,
-  // longer each time that was too early, hardly anything is.
+  // `now_s`: time, which never decreases; `delay_s`: how much of it, since some
+  // moment, others had a core that the thread was ready for. True while cores
+  // are shared: from the first share of time that is lost, until for some
+  // time, longer each time that was too early, hardly anything is.
   bool is_shared(double now_s, double delay_s);
 
   // Until then it need not be asked again.
@@ -34,6 +35,10 @@ class CoreWatch {
   double quiet_since_s_ = 0;
 };
 
+// Seconds of cores that another thread has had. Nothing where the system does
+// not say.
+std::optional<double> core_s(std::thread& thread);
+
 // Seconds for which the calling thread was ready and had no core, since it
 // was made. Nothing where the system does not say.
 std::optional<double> run_delay_s();
@@ -41,9 +46,12 @@ std::optional<double> run_delay_s();
 // Not thread-safe.
 class Waits {
  public:
+  // Whether look() would do something.
+  bool is_due() const;
   // Called often from the thread that computes: sees now and then whether
-  // others want its cores.
-  void look();
+  // others want its cores. `own_s`: seconds of cores that threads which work
+  // for this one have had; what it waited for them, no others took.
+  void look(double own_s);
 
  private:
   CoreWatch watch_;

@@ -54,6 +54,45 @@ TEST(CheckpointWriter, is_seen_in_a_trace) {
   EXPECT_GT(event["dur"].get<double>(), 0);
 }
 
+class LeaseNumber : public Fence {
+ public:
+  explicit LeaseNumber(int64_t number) : number_(number) {}
+  void check() const override {}
+  int64_t number() const override { return number_; }
+
+ private:
+  int64_t number_;
+};
+
+TEST(CheckpointWriter, what_a_later_lease_wrote_is_refused_by_an_earlier) {
+  ScratchDirectory scratch;
+  const LeaseNumber second(2), third(3), fourth(4);
+  CheckpointWriter writer(scratch.path(), 2, nullptr, &third);
+  begin(writer, 7);
+  writer.finish();
+  CheckpointDir checkpoint = find_step(scratch.path(), 7);
+  EXPECT_EQ(checkpoint.meta().at("lease"), 3);
+  EXPECT_NO_THROW(check_lease(checkpoint, &third));
+  EXPECT_NO_THROW(check_lease(checkpoint, &fourth));
+  EXPECT_NO_THROW(check_lease(checkpoint, nullptr));
+  try {
+    check_lease(checkpoint, &second);
+    ADD_FAILURE() << "took what somebody else goes on with";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("of lease 3"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(CheckpointWriter, what_no_lease_wrote_is_for_all) {
+  ScratchDirectory scratch;
+  CheckpointWriter writer(scratch.path(), 2);
+  begin(writer, 7);
+  writer.finish();
+  const LeaseNumber first(1);
+  EXPECT_NO_THROW(check_lease(find_step(scratch.path(), 7), &first));
+}
+
 TEST(CheckpointWriter, has_one_save_in_flight_at_most) {
   ScratchDirectory scratch;
   CheckpointWriter writer(scratch.path(), 9);
