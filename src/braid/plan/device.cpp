@@ -29,8 +29,8 @@ DeviceInfo cuda_device(int index, int64_t bytes) {
                   .cores = 0,
                   .shares_cores = false,
                   .mixes_types = true,
-                  .wants_channels_last = true,
                   .has_lowerings = false,
+                  .wants_channels_last = true,
                   .groups_updates = true};
   return with_rates(std::move(info), {.flops_per_s = 2e13,
                                       .bytes_per_s = 1e12,

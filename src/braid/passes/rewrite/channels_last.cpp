@@ -13,10 +13,10 @@ bool is_convolution(const Node& node) {
 
 // A narrow one of images, alone or of members apart.
 bool fits(const Graph& graph, const Node& node) {
+  if (!is_convolution(node) || node.attrs.flag_or("gemm", false)) return false;
   const ValueType& type = graph.value(node.inputs[0]).type;
   size_t rank = node.attrs.integer_or("members", 0) > 0 ? 5 : 4;
-  return is_convolution(node) && item_bytes(type.dtype) < 4 &&
-         type.shape.size() == rank && !node.attrs.flag_or("gemm", false);
+  return item_bytes(type.dtype) < 4 && type.shape.size() == rank;
 }
 
 bool is_image(const Graph& graph, ValueId id) {
