@@ -7,6 +7,7 @@
 #include "braid/graph/verify.h"
 #include "braid/passes/array/member_mask.h"
 #include "braid/passes/array/partial.h"
+#include "braid/passes/rewrite/epilogues.h"
 #include "braid/passes/rewrite/fusion.h"
 #include "braid/passes/rewrite/layout.h"
 #include "braid/passes/rewrite/precision.h"
@@ -188,6 +189,11 @@ std::vector<Pass> pipeline(const StepSpec& spec, const Target& target) {
     passes.push_back({"accumulate", accumulate});
     passes.push_back({"optimizer", add_optimizer});
   }
+  if (target.device.has_epilogues) {
+    passes.push_back({"epilogues", [](Draft& d) {
+                        d.step() = passes::epilogues(d.step());
+                      }});
+  }
   passes.push_back(
       {"layout", [](Draft& d) { d.step() = passes::layout(d.ops, d.step()); }});
   if (target.device.has_fusion) {
@@ -200,9 +206,9 @@ std::vector<Pass> pipeline(const StepSpec& spec, const Target& target) {
 
 const std::vector<std::string>& pass_names() {
   static const std::vector<std::string> names{
-      "forward", "guard",     "loss_scale", "mask",       "sink_relu",
-      "array",   "precision", "autodiff",   "accumulate", "optimizer",
-      "layout",  "fusion",    kProgramPass};
+      "forward",   "guard",     "loss_scale", "mask",       "sink_relu",
+      "array",     "precision", "autodiff",   "accumulate", "optimizer",
+      "epilogues", "layout",    "fusion",     kProgramPass};
   return names;
 }
 

@@ -29,6 +29,7 @@ DeviceInfo cuda_device(int index, int64_t bytes) {
                   .cores = 0,
                   .shares_cores = false,
                   .has_fusion = false,
+                  .has_epilogues = true,
                   .has_lowerings = false};
   return with_rates(std::move(info), {.flops_per_s = 2e13,
                                       .bytes_per_s = 1e12,

@@ -36,12 +36,13 @@ struct Link {
 
 struct DeviceInfo {
   DeviceId id = {};
-  int64_t bytes = kNoLimit;   // of its memory
-  int cores = 1;              // that compute for it; of CPU devices
-  int64_t alignment = 64;     // of every allocation, in bytes
-  bool shares_cores = true;   // what the host updates, the device waits for
-  bool has_fusion = true;     // kernels for fused pointwise nodes
-  bool has_lowerings = true;  // known speeds of ways to compute convolutions
+  int64_t bytes = kNoLimit;    // of its memory
+  int cores = 1;               // that compute for it; of CPU devices
+  int64_t alignment = 64;      // of every allocation, in bytes
+  bool shares_cores = true;    // what the host updates, the device waits for
+  bool has_fusion = true;      // kernels for fused pointwise nodes
+  bool has_epilogues = false;  // products apply the relu behind them
+  bool has_lowerings = true;   // known speeds of ways to compute convolutions
   Rates rates = {};
   std::vector<Link> links = {};
   bool operator==(const DeviceInfo&) const = default;

@@ -63,6 +63,7 @@ void visit_facts(Device& d, Visit visit) {
   visit("one_bus", d.rates.one_bus);
   visit("shares_cores", d.shares_cores);
   visit("has_fusion", d.has_fusion);
+  visit("has_epilogues", d.has_epilogues);
   visit("has_lowerings", d.has_lowerings);
 }
 
