@@ -35,8 +35,9 @@ TEST(Pipeline, HasThePassesThatAStepNeeds) {
       (Names{"forward", "guard", "mask", "sink_relu", "array", "precision",
              "autodiff", "accumulate", "optimizer", "layout", "fusion"}));
   spec.optimizer = {};
-  EXPECT_EQ(names_of(spec, {.device = {.has_fusion = false}}),
-            (Names{"forward", "sink_relu", "array", "precision", "layout"}));
+  EXPECT_EQ(names_of(spec, {.device = plan::cuda_device(0, 1 << 30)}),
+            (Names{"forward", "sink_relu", "array", "precision", "epilogues",
+                   "layout"}));
 }
 
 // The list of names is what a user may ask for.
@@ -46,7 +47,8 @@ TEST(Pipeline, KnowsAllItsNamesInOrder) {
   spec.masked = true;
   passes::set_option(spec.optimizer, "skip_nonfinite", 1);
   spec.optimizer.scales_loss = true;
-  std::vector<std::string> names = names_of(spec);
+  std::vector<std::string> names =
+      names_of(spec, {.device = {.has_epilogues = true}});
   names.push_back(kProgramPass);
   EXPECT_EQ(names, pass_names());
 }

@@ -12,7 +12,7 @@ from braid_run import braid_bin, run_braid
 ROOT = Path(__file__).resolve().parents[2]
 PASSES = (
     "forward guard loss_scale mask sink_relu array precision autodiff accumulate optimizer "
-    "layout fusion program"
+    "epilogues layout fusion program"
 ).split()
 
 

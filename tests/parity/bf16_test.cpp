@@ -6,6 +6,7 @@
 #include "braid/ops/core/precision_rows.h"
 #include "braid/passes/rewrite/precision.h"
 #include "braid/runtime/cpu_backend.h"
+#include "braid/runtime/kernels/cuda_backend.h"
 #include "kernels.h"
 #include "row_checks.h"
 
@@ -50,6 +51,18 @@ TEST_P(Bf16Parity, EqualsLibtorchAloneAndInAnArray) {
   runtime::CpuBackend backend(kernels(), {});
   Row row = narrowed(GetParam());
   expect_parity(row, kF32, kBF16, backend, limit_of(row));
+}
+
+// Products have kernels of their own on CUDA.
+TEST(Bf16OnGpu, ProductsEqualLibtorchAloneAndInAnArray) {
+  if (!runtime::has_cuda()) GTEST_SKIP() << "no CUDA device here";
+  auto gpu = runtime::make_cuda_backend(kernels(), {});
+  for (const Row& row : all_rows()) {
+    if (row.op != "linear" && row.op != "matmul") continue;
+    SCOPED_TRACE(row.op + " " + row.note);
+    Row narrow = narrowed(row);
+    expect_parity(narrow, kF32, kBF16, *gpu, limit_of(narrow));
+  }
 }
 
 // Ops that the pass gives f32 are tested in f32, and what has no float

@@ -17,6 +17,7 @@ DeviceInfo odd_device() {
                     .alignment = 256,
                     .shares_cores = false,
                     .has_fusion = false,
+                    .has_epilogues = true,
                     .has_lowerings = false};
   device.rates = {.flops_per_s = 1.5,
                   .bytes_per_s = 2.5,

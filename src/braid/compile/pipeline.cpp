@@ -8,6 +8,7 @@
 #include "braid/passes/array/member_mask.h"
 #include "braid/passes/array/partial.h"
 #include "braid/passes/rewrite/channels_last.h"
+#include "braid/passes/rewrite/epilogues.h"
 #include "braid/passes/rewrite/fusion.h"
 #include "braid/passes/rewrite/layout.h"
 #include "braid/passes/rewrite/precision.h"
@@ -197,6 +198,11 @@ std::vector<Pass> pipeline(const StepSpec& spec, const Target& target) {
                         d.step() = passes::split_norms(d.ops, d.step());
                       }});
   }
+  if (target.device.has_epilogues) {
+    passes.push_back({"epilogues", [](Draft& d) {
+                        d.step() = passes::epilogues(d.step());
+                      }});
+  }
   if (target.device.wants_channels_last) {
     passes.push_back(
         {"channels_last", [](Draft& d) { passes::channels_last(d.step()); }});
@@ -214,9 +220,10 @@ std::vector<Pass> pipeline(const StepSpec& spec, const Target& target) {
 
 const std::vector<std::string>& pass_names() {
   static const std::vector<std::string> names{
-      "forward",     "guard",         "loss_scale", "mask",       "sink_relu",
-      "array",       "precision",     "autodiff",   "accumulate", "optimizer",
-      "split_norms", "channels_last", "layout",     "fusion",     kProgramPass};
+      "forward",       "guard",     "loss_scale",  "mask",
+      "sink_relu",     "array",     "precision",   "autodiff",
+      "accumulate",    "optimizer", "split_norms", "epilogues",
+      "channels_last", "layout",    "fusion",      kProgramPass};
   return names;
 }
 

@@ -29,6 +29,7 @@ DeviceInfo cuda_device(int index, int64_t bytes) {
                   .cores = 0,
                   .shares_cores = false,
                   .mixes_types = true,
+                  .has_epilogues = true,
                   .has_lowerings = false,
                   .wants_channels_last = true,
                   .groups_updates = true};

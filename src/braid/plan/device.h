@@ -42,6 +42,7 @@ struct DeviceInfo {
   bool shares_cores = true;   // what the host updates, the device waits for
   bool has_fusion = true;     // kernels for fused pointwise nodes,
   bool mixes_types = false;   // which read and write narrow types too
+  bool has_epilogues = false;  // relu inside of linear layers
   bool has_lowerings = true;  // known speeds of ways to compute convolutions
   bool wants_channels_last = false;  // for narrow ones
   bool groups_updates = false;       // kernels for updates of many parameters

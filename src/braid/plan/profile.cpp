@@ -65,6 +65,7 @@ void visit_facts(Device& d, Visit visit) {
   visit("has_fusion", d.has_fusion);
   visit("mixes_types", d.mixes_types);
   visit("wants_channels_last", d.wants_channels_last);
+  visit("has_epilogues", d.has_epilogues);
   visit("has_lowerings", d.has_lowerings);
 }
 

@@ -21,6 +21,44 @@ Row linear_row(Shape x, Shape w, bool bias, std::string note) {
   return row;
 }
 
+// The layer with relu as its activation, or with a node for it.
+Row active_linear(Arg x, Arg w, Arg b, bool is_one, std::string note) {
+  Row row{.op = "linear",
+          .args = {std::move(x), std::move(w), std::move(b)},
+          .attrs = {{"activation", std::string("relu")}},
+          .reference =
+              [](const Tensors& t) {
+                return at::relu(at::linear(t[0], t[1], optional(t[2])));
+              },
+          .note = "relu " + std::move(note)};
+  if (is_one) return row;
+  row.build = [](const std::vector<Var>& v) {
+    return relu(linear(v[0], v[1], v[2]));
+  };
+  row.note += " node";
+  return row;
+}
+
+void add_active_linears(std::vector<Row>& rows) {
+  for (bool is_one : {true, false}) {
+    auto add = [&](Arg x, Arg w, Arg b, const char* note) {
+      rows.push_back(active_linear(std::move(x), std::move(w), std::move(b),
+                                   is_one, note));
+    };
+    add({{4, 16}}, {{8, 16}}, {{8}}, "2d");
+    add({{4, 3, 16}}, {{8, 16}}, {{8}}, "3d");
+    add({{4, 16}}, {{8, 16}}, missing(), "no bias");
+    add({{16}}, {{8, 16}}, {{8}}, "1d");
+    add({{9, 37}}, {{53, 37}}, {{53}}, "odd");
+    add({{65, 64}}, {{64, 64}}, {{64}}, "more");
+    add({{4, 0}}, {{2, 0}}, {{2}}, "no inputs");
+    add({{0, 3}}, {{2, 3}}, {{2}}, "empty batch");
+    // Infinities and NaN come through as they do through relu.
+    add({{4, 16}}, {{32, 16}}, special({32}), "special bias");
+    add(special({40, 2}), {{8, 2}}, {{8}}, "special");
+  }
+}
+
 // Operands given transposed, so that kernels see other strides.
 Row strided_linear(Shape x, Shape w) {
   return {.op = "linear",
@@ -36,6 +74,22 @@ Row strided_linear(Shape x, Shape w) {
                               v[2]);
               },
           .note = "strided"};
+}
+
+// Rows that lie further apart than they are long, and begin anywhere.
+Row sliced_linear(Shape x, int64_t start, int64_t length) {
+  return {.op = "linear",
+          .args = {{x}, {{8, length}}, {{8}}},
+          .attrs = {},
+          .reference =
+              [=](const Tensors& t) {
+                return at::linear(t[0].narrow(-1, start, length), t[1], t[2]);
+              },
+          .build =
+              [=](const std::vector<Var>& v) {
+                return linear(narrow(v[0], -1, start, length), v[1], v[2]);
+              },
+          .note = "sliced" + std::to_string(start)};
 }
 
 using Two = at::Tensor (*)(const at::Tensor&, const at::Tensor&);
@@ -318,6 +372,9 @@ std::vector<Row> matmul_rows() {
                         linear_row({128, 200}, {150, 200}, true, "large"),
                         strided_linear({5, 4}, {5, 3}),
                         strided_linear({4, 2, 5}, {5, 3}),
+                        sliced_linear({6, 40}, 8, 16),
+                        sliced_linear({6, 40}, 3, 16),
+                        sliced_linear({6, 2, 7}, 1, 5),
                         swapped_matmul({5, 4}, {3, 5}),
                         swapped_matmul({2, 5, 4}, {2, 3, 5}),
                         swapped_matmul({2, 3, 5, 4}, {3, 5}),
@@ -330,6 +387,7 @@ std::vector<Row> matmul_rows() {
                         embedding_row({0}, 7, 8, 0),
                         embedding_row({5}, 1, 1, -1),
                         embedding_row({}, 5, 4, -1)};
+  add_active_linears(rows);
   add_matmuls(rows);
   add_blends(rows);
   add_tensordots(rows);

@@ -65,8 +65,14 @@ Op matmul_op() {
           .cost = product_cost};
 }
 
+// Of `linear`, in its epilogue: y = relu(x * w^T + b).
+bool has_relu(const Attrs& attrs) { return attrs.has("activation"); }
+
 std::vector<ValueType> linear_shape(const NodeView& v) {
   bool batched = v.members() > 0;
+  if (has_relu(v.attrs()) && v.attrs().text("activation") != "relu") {
+    v.fail("unknown activation '{}'", v.attrs().text("activation"));
+  }
   if (v.rank(1) != (batched ? 3 : 2))
     v.fail("the weight has rank {}", v.rank(1));
   if (v.rank(0) < (batched ? 2 : 1)) v.fail("the input has rank {}", v.rank(0));
@@ -99,7 +105,9 @@ Var flat_rows(Var x, int64_t members) {
 void linear_vjp(VjpContext& c) {
   int64_t members = c.attrs().integer_or("members", 0);
   Var x = c.in(0), w = c.in(1);
-  Var dy = flat_rows(c.grad(0), members);
+  Var dy = c.grad(0);
+  if (has_relu(c.attrs())) dy = apply("relu_backward", {dy, c.out(0)});
+  dy = flat_rows(dy, members);
   if (c.needs(0)) c.give(0, reshape(matmul(dy, w), x.shape()));
   if (c.needs(1)) {
     c.give(1, matmul(transpose(dy, -1, -2), flat_rows(x, members)));
@@ -109,10 +117,18 @@ void linear_vjp(VjpContext& c) {
   }
 }
 
+Cost linear_cost(const NodeView& v) {
+  Cost cost = product_cost(v);
+  if (has_relu(v.attrs())) {
+    cost.flops += static_cast<double>(num_elements(v.output(0).type.shape));
+  }
+  return cost;
+}
+
 // A shared input makes one dense product with B * O outputs.
 void linear_array(ArrayContext& c) {
   if (!c.shared(0)) return array_members(c);
-  Var y = linear(c.in(0), c.rows(1), c.rows(2));
+  Var y = apply("linear", {c.in(0), c.rows(1), c.rows(2)}, c.attrs());
   if (y.rank() == 2) return c.emit(0, y, MemberAxis::kMerged);
   Shape split = y.shape();
   split.back() /= c.members();
@@ -127,7 +143,7 @@ void linear_array(ArrayContext& c) {
 
 Op linear_op() {
   return {.name = "linear",
-          .summary = "y[..., O] = x[..., I] * w[O, I]^T + b[O]",
+          .summary = "y[..., O] = x[..., I] * w[O, I]^T + b[O], or relu of it",
           .kind = OpKind::kProduct,
           .min_inputs = 2,
           .max_inputs = 3,
@@ -135,7 +151,7 @@ Op linear_op() {
           .vjp = linear_vjp,
           .array = linear_array,
           .array_rule = ArrayRule::kOwn,
-          .cost = product_cost};
+          .cost = linear_cost};
 }
 
 }  // namespace

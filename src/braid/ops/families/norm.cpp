@@ -222,11 +222,12 @@ void add_split_norm(OpTable& table) {
                  "mean, rstd and w * rstd of each channel of x[N, C, S]; "
                  "also new running statistics",
              .max_inputs = 4,
-             .shape = batch_norm_statistics_shape});
+             .shape = batch_norm_statistics_shape,
+             .in_place = {{3, 2}, {4, 3}}});
   table.add({.name = "batch_norm_sums",
              .summary = "dw, db and what dx = (dy - shift - (x - mean) * "
                         "slope) * scale needs, from (dy, x, w, mean, rstd)",
-             .min_inputs = 5,
+             .min_inputs = 2,
              .max_inputs = 5,
              .shape = batch_norm_sums_shape});
 }

@@ -110,9 +110,11 @@ class FusionFinder {
       return false;
     }
     const Value& made = graph_.value(node.outputs[0]);
+    bool casts = node.is(OpKind::kCast);
     return may_be_made(made) &&
            std::ranges::all_of(node.inputs, [&](ValueId input) {
-             return input != kNone && spreads_to(graph_.value(input), made);
+             return input != kNone &&
+                    spreads_to(graph_.value(input), made, casts);
            });
   }
 
@@ -128,10 +130,10 @@ class FusionFinder {
 
   // Broadcasts to what is made. Elements of a row that lie far apart are read
   // faster by kernels that choose their own order.
-  bool spreads_to(const Value& value, const Value& made) const {
+  bool spreads_to(const Value& value, const Value& made, bool casts) const {
     const Shape &shape = value.type.shape, &to = made.type.shape;
-    bool fits = rules_.mixed ? is_floating(value.type.dtype)
-                             : value.type.dtype == made.type.dtype;
+    bool fits = casts ? is_floating(value.type.dtype)
+                      : value.type.dtype == made.type.dtype;
     if (!fits || shape.size() > to.size()) return false;
     if (!std::equal(shape.rbegin(), shape.rend(), to.rbegin(),
                     [](int64_t a, int64_t b) { return a == b || a == 1; })) {

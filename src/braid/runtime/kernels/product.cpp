@@ -110,6 +110,7 @@ std::optional<Product> linear_product(const Call& c) {
   if (!c.out(0).contiguous()) return std::nullopt;
   p.y = c.out(0).data;
   p.bias = c.has(2) ? c.in(2).data : nullptr;
+  p.has_relu = c.attrs().has("activation");
   if (members > 0) p.add_dim({members, x.strides[0], w.strides[0]});
   return p;
 }

@@ -30,6 +30,7 @@ struct Product {
   Matrix a, b;
   std::byte* y = nullptr;
   const std::byte* bias = nullptr;  // [N] per entry, or none
+  bool has_relu = false;            // of all that
   int64_t batch = 1;
   std::vector<BatchDim> dims =
       {};  // of the batch, outermost first; may be none

@@ -30,6 +30,7 @@ void linear(Bound& b) {
   } else {
     at::bmm_out(y, x, w);
   }
+  if (b.attrs().has("activation")) y.relu_();
 }
 
 void matmul(Bound& b) {

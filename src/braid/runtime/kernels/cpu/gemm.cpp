@@ -129,7 +129,8 @@ bool is_gemm_type(const Tensor& t) {
 Thunk prepare_linear(const Call& c, const Loops& loops, const Kernel& general) {
   if (!is_gemm_type(c.in(0))) return general(c);
   auto product = linear_product(c);
-  return product ? make_run(*product, c.in(0).dtype, loops) : general(c);
+  if (!product || product->has_relu) return general(c);
+  return make_run(*product, c.in(0).dtype, loops);
 }
 
 Thunk prepare_matmul(const Call& c, const Loops& loops, const Kernel& general) {

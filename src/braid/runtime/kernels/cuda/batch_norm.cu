@@ -193,25 +193,50 @@ __global__ void __launch_bounds__(kThreads)
               sum, other);
 }
 
-// Both sums of a channel, over its chunks.
+// Both sums of a channel over its chunks, in the first of the block's lines; a
+// line has a lane for each of so many channels.
+constexpr int kLines = kThreads / kLanes;
+
 template <class T>
-__device__ void sums_of(const T* partial, int64_t all, int64_t chunks,
+__device__ bool sums_of(const T* partial, int64_t all, int64_t chunks,
                         int64_t channel, double& sum, double& other) {
-  sum = other = 0;
-  for (int64_t i = 0; i < chunks; ++i) {
-    sum += partial[i * all + channel];
-    other += partial[(chunks + i) * all + channel];
+  __shared__ double sums[kThreads], others[kThreads];
+  int line = static_cast<int>(threadIdx.x) / kLanes;
+  double a = 0, b = 0;
+  if (channel < all) {
+#pragma unroll 4
+    for (int64_t i = line; i < chunks; i += kLines) {
+      a += partial[i * all + channel];
+      b += partial[(chunks + i) * all + channel];
+    }
   }
+  sums[threadIdx.x] = a;
+  others[threadIdx.x] = b;
+  __syncthreads();
+  if (line > 0 || channel >= all) return false;
+  sum = other = 0;
+  for (int i = 0; i < kLines; ++i) {
+    sum += sums[i * kLanes + threadIdx.x];
+    other += others[i * kLanes + threadIdx.x];
+  }
+  return true;
+}
+
+__device__ inline int64_t channel_of_thread() {
+  return blockIdx.x * int64_t{kLanes} + threadIdx.x % kLanes;
+}
+
+unsigned blocks_of_channels(const ChannelSizes& s) {
+  return static_cast<unsigned>((s.members * s.channels + kLanes - 1) / kLanes);
 }
 
 template <class T, class X>
 __global__ void statistics_kernel(NormStatistics<T> n, ChannelSizes s,
                                   Grid grid) {
   int64_t all = s.members * s.channels;
-  int64_t channel = blockIdx.x * int64_t{kThreads} + threadIdx.x;
-  if (channel >= all) return;
+  int64_t channel = channel_of_thread();
   double sum, squares;
-  sums_of(n.partial, all, grid.chunks, channel, sum, squares);
+  if (!sums_of(n.partial, all, grid.chunks, channel, sum, squares)) return;
   auto count = static_cast<double>(grid.rows);
   int64_t first = channel / s.channels * s.member_step +
                   channel % s.channels * s.channel_step;
@@ -236,10 +261,9 @@ __global__ void statistics_kernel(NormStatistics<T> n, ChannelSizes s,
 template <class T>
 __global__ void slopes_kernel(NormSums<T> n, ChannelSizes s, Grid grid) {
   int64_t all = s.members * s.channels;
-  int64_t channel = blockIdx.x * int64_t{kThreads} + threadIdx.x;
-  if (channel >= all) return;
+  int64_t channel = channel_of_thread();
   double sum, dot;
-  sums_of(n.partial, all, grid.chunks, channel, sum, dot);
+  if (!sums_of(n.partial, all, grid.chunks, channel, sum, dot)) return;
   auto count = static_cast<double>(grid.rows);
   double rstd = n.rstd[channel], dw = dot * rstd;
   double weight = n.weight ? n.weight[channel] : 1.0;
@@ -302,7 +326,7 @@ void launch_statistics_of(const NormStatistics<T>& n, const ChannelSizes& s,
   Grid grid =
       launch_terms<X>(Spread<T, X>{x}, s, n.partial, x, nullptr, stream);
   statistics_kernel<T, X>
-      <<<blocks_for(s.members * s.channels), kThreads, 0, stream>>>(n, s, grid);
+      <<<blocks_of_channels(s), kThreads, 0, stream>>>(n, s, grid);
 }
 
 template <class X, class T>
@@ -311,8 +335,7 @@ void launch_sums_of(const NormSums<T>& n, const ChannelSizes& s,
   auto *dy = static_cast<const X*>(n.dy), *x = static_cast<const X*>(n.x);
   Grid grid =
       launch_terms<X>(Slopes<T, X>{dy, x, n.mean}, s, n.partial, dy, x, stream);
-  slopes_kernel<T>
-      <<<blocks_for(s.members * s.channels), kThreads, 0, stream>>>(n, s, grid);
+  slopes_kernel<T><<<blocks_of_channels(s), kThreads, 0, stream>>>(n, s, grid);
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ struct Choice {
 // One problem as cuBLASLt describes it.
 class Problem {
  public:
-  Problem(const Product& p, DType dtype, const Types& types, bool has_relu)
+  Problem(const Product& p, DType dtype, const Types& types)
       : p_(p), types_(types), item_(item_bytes(dtype)) {
     cublasLtMatmulDesc_t made = nullptr;
     check_blas(cublasLtMatmulDescCreate(&made, types.compute, types.scale),
@@ -164,7 +164,7 @@ class Problem {
     set(product_, CUBLASLT_MATMUL_DESC_TRANSB, operation(p.a));
     unsigned epilogue = 0;
     if (p.bias) epilogue |= CUBLASLT_EPILOGUE_BIAS;
-    if (has_relu) epilogue |= CUBLASLT_EPILOGUE_RELU;
+    if (p.has_relu) epilogue |= CUBLASLT_EPILOGUE_RELU;
     if (epilogue == 0) epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     set(product_, CUBLASLT_MATMUL_DESC_EPILOGUE, uint32_t{epilogue});
     if (p.bias && p.batch > 1) {
@@ -292,12 +292,12 @@ std::optional<Choice> choose(Problem& problem, const Place& place) {
 }
 
 // Nothing when cuBLASLt cannot do it.
-Thunk prepare(const std::optional<Product>& product, DType dtype, bool has_relu,
+Thunk prepare(const std::optional<Product>& product, DType dtype,
               const std::shared_ptr<Place>& place) {
   auto types = types_of(dtype);
   if (!product || !types || !fits(*product)) return {};
   place->ready();
-  auto problem = std::make_shared<Problem>(*product, dtype, *types, has_relu);
+  auto problem = std::make_shared<Problem>(*product, dtype, *types);
   auto choice = choose(*problem, *place);
   if (!choice) return {};
   return [problem, place, choice = *choice,
@@ -313,11 +313,11 @@ void add_cuda_linear(KernelTable& table, int index, cudaStream_t stream) {
   auto place = std::make_shared<Place>(
       at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)), stream);
   table.add("linear", [place, general = table.at("linear")](const Call& c) {
-    Thunk run = prepare(linear_product(c), c.in(0).dtype, false, place);
+    Thunk run = prepare(linear_product(c), c.in(0).dtype, place);
     return run ? run : general(c);
   });
   table.add("matmul", [place, general = table.at("matmul")](const Call& c) {
-    Thunk run = prepare(matmul_product(c), c.in(0).dtype, false, place);
+    Thunk run = prepare(matmul_product(c), c.in(0).dtype, place);
     return run ? run : general(c);
   });
 }

@@ -4,6 +4,7 @@
 #include <c10/cuda/CUDAStream.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "braid/runtime/kernels/aten/members.h"
@@ -122,11 +123,20 @@ Thunk in_turns(const Call& call, const Kernel& one) {
   };
 }
 
-// Whether a library for convolutions computes it.
+// Whether a library for convolutions computes it: libtorch makes products of
+// those that are dilated or padded behind, and those of f64.
 bool is_of_library(const Call& call) {
+  const Attrs& a = call.attrs();
   bool image = call.in(0).shape.size() == 5;
-  return image && call.in(0).dtype != DType::kFloat64 &&
-         call.out(0).numel() > 0 && !call.attrs().flag_or("gemm", false);
+  if (!image || call.in(0).dtype == DType::kFloat64 ||
+      call.out(0).numel() == 0 || a.flag_or("gemm", false)) {
+    return false;
+  }
+  auto is_one = [](int64_t n) { return n == 1; };
+  auto is_zero = [](int64_t n) { return n == 0; };
+  return std::ranges::all_of(a.ints("dilation"), is_one) &&
+         (!a.has("output_padding") ||
+          std::ranges::all_of(a.ints("output_padding"), is_zero));
 }
 
 }  // namespace
