@@ -65,6 +65,7 @@ void visit_facts(Device& d, Visit visit) {
   visit("has_fusion", d.has_fusion);
   visit("mixes_types", d.mixes_types);
   visit("wants_channels_last", d.wants_channels_last);
+  visit("groups_updates", d.groups_updates);
   visit("has_epilogues", d.has_epilogues);
   visit("has_lowerings", d.has_lowerings);
 }
@@ -92,8 +93,11 @@ DeviceKind kind_of(const std::string& name) {
 }
 
 DeviceInfo device_of(const std::string& kind, const Json& json) {
-  DeviceInfo device;
-  device.id.kind = kind_of(kind);
+  // Facts that older files lack are those of any device of the kind.
+  DeviceKind of_kind = kind_of(kind);
+  DeviceInfo device =
+      of_kind == DeviceKind::kCuda ? cuda_device(0, kNoLimit) : cpu_device(1);
+  device.links.clear();
   size_t known = 1;
   device.cores = json.at("cores").get<int>();
   visit_numbers(device, [&](const char* key, double& value) {
@@ -103,6 +107,7 @@ DeviceInfo device_of(const std::string& kind, const Json& json) {
     if (divides && value == 0) fail_world("[profile] '{}' is 0", key);
   });
   visit_facts(device, [&](const char* key, bool& value) {
+    if (!json.contains(key)) return;
     ++known;
     value = json.at(key).get<bool>();
   });

@@ -22,6 +22,7 @@ void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream);
 // Parts of it that look at calls in files of their own.
 void add_cuda_fusion(KernelTable& table, int index, cudaStream_t stream);
 void add_cuda_members(KernelTable& table, int index);
+void add_cuda_turns(KernelTable& table, cudaStream_t stream);
 void add_cuda_batch_norm(KernelTable& table, int index, cudaStream_t stream);
 
 namespace cuda {
@@ -133,6 +134,16 @@ void launch_layer_norm_backward(const LayerNormBackward<T>& n,
 
 // Elements as they lie in memory; what they are computed in is f32, or f64.
 enum class Item { kBFloat16, kFloat16, kFloat32, kFloat64 };
+
+// y[images, places, channels] of x[images, channels, places], or back.
+struct Turn {
+  void* y;
+  const void* x;
+  Item to, from;  // but f64
+  bool to_last;
+  int64_t images, channels, places;
+};
+void launch_turn(const Turn& turn, cudaStream_t stream);
 
 // Channels of x: [B, N, C, S] with members, rows and channels so far apart (in
 // elements). Either channels or places are neighbours.
