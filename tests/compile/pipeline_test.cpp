@@ -46,7 +46,9 @@ TEST(Pipeline, KnowsAllItsNamesInOrder) {
   spec.masked = true;
   passes::set_option(spec.optimizer, "skip_nonfinite", 1);
   spec.optimizer.scales_loss = true;
-  std::vector<std::string> names = names_of(spec);
+  spec.precision = DType::kBFloat16;
+  std::vector<std::string> names =
+      names_of(spec, {.device = {.narrow_gradients = true}});
   names.push_back(kProgramPass);
   EXPECT_EQ(names, pass_names());
 }

@@ -30,7 +30,8 @@ DeviceInfo cuda_device(int index, int64_t bytes) {
                   .shares_cores = false,
                   .has_fusion = false,
                   .has_lowerings = false,
-                  .groups_updates = true};
+                  .groups_updates = true,
+                  .narrow_gradients = true};
   return with_rates(std::move(info), {.flops_per_s = 2e13,
                                       .bytes_per_s = 1e12,
                                       .to_device_bytes_per_s = 2e10,

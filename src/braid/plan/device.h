@@ -43,6 +43,7 @@ struct DeviceInfo {
   bool has_fusion = true;       // kernels for fused pointwise nodes
   bool has_lowerings = true;    // known speeds of ways to compute convolutions
   bool groups_updates = false;  // kernels for updates of many parameters
+  bool narrow_gradients = false;  // updates take them in bf16, too
   Rates rates = {};
   std::vector<Link> links = {};
   bool operator==(const DeviceInfo&) const = default;
