@@ -36,8 +36,8 @@ TEST(Pipeline, HasThePassesThatAStepNeeds) {
              "autodiff", "accumulate", "optimizer", "layout", "fusion"}));
   spec.optimizer = {};
   EXPECT_EQ(names_of(spec, {.device = plan::cuda_device(0, 1 << 30)}),
-            (Names{"forward", "sink_relu", "array", "precision", "epilogues",
-                   "layout"}));
+            (Names{"forward", "sink_relu", "array", "precision", "split_norms",
+                   "epilogues", "channels_last", "layout", "fusion"}));
 }
 
 // The list of names is what a user may ask for.
@@ -47,8 +47,12 @@ TEST(Pipeline, KnowsAllItsNamesInOrder) {
   spec.masked = true;
   passes::set_option(spec.optimizer, "skip_nonfinite", 1);
   spec.optimizer.scales_loss = true;
+  spec.precision = DType::kBFloat16;
   std::vector<std::string> names =
-      names_of(spec, {.device = {.has_epilogues = true}});
+      names_of(spec, {.device = {.mixes_types = true,
+                                 .has_epilogues = true,
+                                 .wants_channels_last = true,
+                                 .narrow_gradients = true}});
   names.push_back(kProgramPass);
   EXPECT_EQ(names, pass_names());
 }

@@ -19,6 +19,7 @@
 #include "braid/passes/step/accumulate.h"
 #include "braid/passes/step/guard_buffers.h"
 #include "braid/passes/step/loss_scale.h"
+#include "braid/passes/step/narrow_gradients.h"
 #include "braid/plan/lowering_profile.h"
 
 namespace braid::compile {
@@ -209,6 +210,13 @@ std::vector<Pass> pipeline(const StepSpec& spec, const Target& target) {
   }
   passes.push_back(
       {"layout", [](Draft& d) { d.step() = passes::layout(d.ops, d.step()); }});
+  bool casts_gradients = spec.learns() && spec.precision == DType::kBFloat16;
+  if (target.device.narrow_gradients && casts_gradients) {
+    passes.push_back({"narrow_gradients", [](Draft& d) {
+                        d.step() = passes::narrow_gradients(
+                            d.ops, std::move(d.step()));
+                      }});
+  }
   if (target.device.has_fusion) {
     passes.push_back({"fusion", [](Draft& d) {
                         d.step() = passes::fusion(
@@ -220,10 +228,11 @@ std::vector<Pass> pipeline(const StepSpec& spec, const Target& target) {
 
 const std::vector<std::string>& pass_names() {
   static const std::vector<std::string> names{
-      "forward",       "guard",     "loss_scale",  "mask",
-      "sink_relu",     "array",     "precision",   "autodiff",
-      "accumulate",    "optimizer", "split_norms", "epilogues",
-      "channels_last", "layout",    "fusion",      kProgramPass};
+      "forward",       "guard",     "loss_scale",       "mask",
+      "sink_relu",     "array",     "precision",        "autodiff",
+      "accumulate",    "optimizer", "split_norms",      "epilogues",
+      "channels_last", "layout",    "narrow_gradients", "fusion",
+      kProgramPass};
   return names;
 }
 

@@ -32,7 +32,8 @@ DeviceInfo cuda_device(int index, int64_t bytes) {
                   .has_epilogues = true,
                   .has_lowerings = false,
                   .wants_channels_last = true,
-                  .groups_updates = true};
+                  .groups_updates = true,
+                  .narrow_gradients = true};
   return with_rates(std::move(info), {.flops_per_s = 2e13,
                                       .bytes_per_s = 1e12,
                                       .to_device_bytes_per_s = 2e10,

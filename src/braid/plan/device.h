@@ -36,16 +36,17 @@ struct Link {
 
 struct DeviceInfo {
   DeviceId id = {};
-  int64_t bytes = kNoLimit;   // of its memory
-  int cores = 1;              // that compute for it; of CPU devices
-  int64_t alignment = 64;     // of every allocation, in bytes
-  bool shares_cores = true;   // what the host updates, the device waits for
-  bool has_fusion = true;     // kernels for fused pointwise nodes,
-  bool mixes_types = false;   // which read and write narrow types too
+  int64_t bytes = kNoLimit;    // of its memory
+  int cores = 1;               // that compute for it; of CPU devices
+  int64_t alignment = 64;      // of every allocation, in bytes
+  bool shares_cores = true;    // what the host updates, the device waits for
+  bool has_fusion = true;      // kernels for fused pointwise nodes,
+  bool mixes_types = false;    // which read and write narrow types too
   bool has_epilogues = false;  // relu inside of linear layers
-  bool has_lowerings = true;  // known speeds of ways to compute convolutions
+  bool has_lowerings = true;   // known speeds of ways to compute convolutions
   bool wants_channels_last = false;  // for narrow ones
   bool groups_updates = false;       // kernels for updates of many parameters
+  bool narrow_gradients = false;     // updates take them in bf16, too
   Rates rates = {};
   std::vector<Link> links = {};
   bool operator==(const DeviceInfo&) const = default;

@@ -66,6 +66,7 @@ void visit_facts(Device& d, Visit visit) {
   visit("mixes_types", d.mixes_types);
   visit("wants_channels_last", d.wants_channels_last);
   visit("groups_updates", d.groups_updates);
+  visit("narrow_gradients", d.narrow_gradients);
   visit("has_epilogues", d.has_epilogues);
   visit("has_lowerings", d.has_lowerings);
 }

@@ -51,6 +51,19 @@ std::vector<std::byte> rows_of(const Tensor& tensor,
   return rows;
 }
 
+// Of numbers in bf16, those in f32.
+std::vector<std::byte> widened(const std::vector<std::byte>& rows) {
+  size_t count = rows.size() / sizeof(uint16_t);
+  std::vector<std::byte> wide(count * sizeof(float));
+  for (size_t i = 0; i < count; ++i) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, rows.data() + i * sizeof bits, sizeof bits);
+    float value = bf16_value(bits);
+    std::memcpy(wide.data() + i * sizeof value, &value, sizeof value);
+  }
+  return wide;
+}
+
 // From here on the device is this program's to compute on.
 class ComputeGuard {
  public:
@@ -513,8 +526,14 @@ std::vector<double> Executor::losses(int64_t step) const {
 void Executor::call_taps(int32_t call) {
   for (const auto& gradient : program_.gradients) {
     if (gradient.call != call) continue;
+    std::vector<std::byte> rows =
+        read_rows(operand(gradient.value, gradient.allocation));
+    bool is_narrow =
+        program_.graph.value(gradient.value).type.dtype == DType::kBFloat16;
+    bool widens = is_narrow && program_.graph.slot(gradient.parameter).dtype ==
+                                   DType::kFloat32;
     tap_(slots_[static_cast<size_t>(gradient.parameter)],
-         read_rows(operand(gradient.value, gradient.allocation)));
+         widens ? widened(rows) : rows);
   }
 }
 

@@ -87,7 +87,8 @@ class Executor {
   std::vector<double> losses() const { return losses(num_steps_); }
 
   // Called in the next steps with each parameter (a slot of the state) and its
-  // gradient, row-major on the host, right before its update.
+  // gradient, in the parameter's type and row-major on the host, right before
+  // its update.
   using GradientTap =
       std::function<void(SlotId parameter, std::span<const std::byte>)>;
   void tap_gradients(GradientTap tap) { tap_ = std::move(tap); }

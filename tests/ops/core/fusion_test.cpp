@@ -57,6 +57,29 @@ TEST(FusionOpsTest, AttributesDecide) {
   EXPECT_FALSE(may_fuse("add_scalar", {{"value", true}}));
 }
 
+TEST(FusionOpsTest, SomeAreForKernelsOfMixedTypesAlone) {
+  auto mixed_step = [](const std::string& op, const Attrs& attrs) {
+    const FusionOp* found = fusion_step(node_with(op, attrs), true).op;
+    return std::string(found ? found->name : "");
+  };
+  EXPECT_FALSE(may_fuse("to", {{"dtype", "bf16"}}));
+  EXPECT_EQ(mixed_step("to", {{"dtype", "bf16"}}), "to_bf16");
+  EXPECT_EQ(mixed_step("to", {{"dtype", "i64"}}), "");
+  EXPECT_EQ(mixed_step("gelu", {{"tanh", false}}), "gelu_erf");
+  EXPECT_EQ(mixed_step("gelu", {{"tanh", true}}), "gelu");
+  EXPECT_EQ(mixed_step("matmul", {}), "");
+}
+
+TEST(FusionOpsTest, StepsMakeTheTypeOfTheirOperands) {
+  Attrs attrs = coded("to_f32(x0); mul(s0, x1); to_bf16(s1)", {0, 1, 2});
+  Fusion fusion = read_fusion(attrs, 2);
+  EXPECT_EQ(
+      fusion_dtypes(fusion, {DType::kBFloat16, DType::kFloat32}),
+      (std::vector<DType>{DType::kFloat32, DType::kFloat32, DType::kBFloat16}));
+  EXPECT_THROW(fusion_dtypes(fusion, {DType::kBFloat16, DType::kBFloat16}),
+               std::invalid_argument);
+}
+
 TEST(FusionOpsTest, MissingLimitsAreInfinite) {
   FusionStep step = fusion_step(node_with("clamp", {{"max", 6.0}}));
   ASSERT_NE(step.op, nullptr);
@@ -94,11 +117,12 @@ TEST(FusionShapeTest, OutputsHaveTheShapeOfAllInputs) {
             "f64[4, 3] f64[4, 3]");
 }
 
-TEST(FusionShapeTest, InputsAreFloatsOfOneType) {
+TEST(FusionShapeTest, OperandsOfAStepAreFloatsOfOneType) {
   Attrs attrs = coded("add(x0, x1)", {0});
   EXPECT_EQ(problem_of("fusion", {f32({3}), f64({3})}, attrs),
-            "[fusion] expected inputs that are all f32 or all f64, got f64 "
-            "(input 1)");
+            "[fusion] step 0 'add' has operands of f32 and f64");
+  Attrs cast_first = coded("to_f64(x0); add(s0, x1)", {0, 1});
+  EXPECT_EQ(problem_of("fusion", {f32({3}), f64({3})}, cast_first), "");
   EXPECT_NE(problem_of("fusion", {i64({3}), i64({3})}, attrs), "");
   EXPECT_NE(problem_of("fusion", {f32({3}), f32({2})}, attrs), "");
   EXPECT_EQ(problem_of("fusion", {f32({3}), std::nullopt}, attrs),

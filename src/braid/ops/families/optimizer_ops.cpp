@@ -28,7 +28,13 @@ void check_inputs(const NodeView& v, const UpdateKind& kind) {
 // The new parameter, and each state that is there.
 std::vector<ValueType> update_types(const NodeView& v, const UpdateKind& kind) {
   check_inputs(v, kind);
-  if (v.type(0) != v.type(1)) v.fail("parameter and gradient differ");
+  // Kernels widen a gradient in bf16.
+  bool is_narrow = v.type(0).dtype == DType::kFloat32 &&
+                   v.type(1).dtype == DType::kBFloat16 &&
+                   v.shape(0) == v.shape(1);
+  if (v.type(0) != v.type(1) && !is_narrow) {
+    v.fail("parameter and gradient differ");
+  }
   std::vector<ValueType> types{v.type(0)};
   for (size_t k = 0; k < kind.states.size(); ++k) {
     if (!v.has(2 + k)) continue;

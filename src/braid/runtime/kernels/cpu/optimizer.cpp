@@ -1,9 +1,11 @@
 // Updates of one parameter of all members in one pass, in place where the
 // plan says so.
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "braid/base/error.h"
+#include "braid/base/narrow_float.h"
 #include "braid/ops/core/update_kinds.h"
 #include "braid/runtime/kernels/cpu/cpu_kernels.h"
 #include "braid/runtime/kernels/cpu/parallel_for.h"
@@ -18,7 +20,8 @@ constexpr int64_t kGrain = 16384;
 template <class T>
 struct Update {
   UpdateLoop<T> loop = nullptr;
-  UpdatePlaces<T> at;  // of member 0
+  UpdatePlaces<T> at;                // of member 0
+  const uint16_t* narrow = nullptr;  // the gradient in bf16, or null
   std::shared_ptr<SharedCoefficients> coefficients = {};
   const double *scale = nullptr, *keep = nullptr;
   int64_t sets = 1, count = 0;
@@ -27,7 +30,8 @@ struct Update {
 // Outputs of missing states are missing too, so they are counted along.
 template <class T>
 UpdatePlaces<T> places_of(const Call& c, const UpdateKind& kind) {
-  UpdatePlaces<T> at{c.out(0).as<T>(), c.in(0).as<T>(), c.in(1).as<T>()};
+  UpdatePlaces<T> at{c.out(0).as<T>(), c.in(0).as<T>()};
+  if (c.in(1).dtype == c.in(0).dtype) at.g = c.in(1).as<T>();
   size_t output = 1;
   for (size_t k = 0; k < kind.states.size(); ++k) {
     if (!c.has(2 + k)) continue;
@@ -41,7 +45,7 @@ template <class T>
 UpdatePlaces<T> moved(UpdatePlaces<T> at, int64_t by) {
   at.p += by;
   at.before += by;
-  at.g += by;
+  if (at.g) at.g += by;
   for (int k = 0; k < at.kMaxStates; ++k) {
     if (!at.s[k]) continue;
     at.s[k] += by;
@@ -65,7 +69,20 @@ void run_member(const Update<T>& u, const UpdateCoefficients& rule,
   UpdatePlaces<T> at = moved(u.at, member * u.count);
   if (u.keep && u.keep[member] == 0) return keep_before(at, from, to);
   T scale = u.scale ? static_cast<T>(u.scale[member]) : T(1);
-  u.loop(rule, scale, at, from, to);
+  if (!u.narrow) return u.loop(rule, scale, at, from, to);
+  constexpr int64_t kPiece = 1024;
+  std::array<T, kPiece> wide;
+  const uint16_t* gradient = u.narrow + member * u.count;
+  for (; from < to; from += kPiece) {
+    int64_t count = std::min(kPiece, to - from);
+    for (int64_t i = 0; i < count; ++i) {
+      wide[static_cast<size_t>(i)] =
+          static_cast<T>(bf16_value(gradient[from + i]));
+    }
+    UpdatePlaces<T> here = moved(at, from);
+    here.g = wide.data();
+    u.loop(rule, scale, here, 0, count);
+  }
 }
 
 // Elements of all members are shared out alike.
@@ -129,6 +146,7 @@ Thunk prepare(const Call& c, const UpdateKind& kind, const LoopsOf<T>& loops,
               CoefficientTable& table) {
   const UpdateRow<T>& row = find_row(loops, kind, c);
   Update<T> u{.loop = row.loop, .at = places_of<T>(c, kind)};
+  if (!u.at.g) u.narrow = c.in(1).as<uint16_t>();
   u.coefficients = table.find(numbers_of(c, kind, row));
   u.scale = numbers_at(c, kind.scale_input());
   u.keep = numbers_at(c, kind.keep_input());

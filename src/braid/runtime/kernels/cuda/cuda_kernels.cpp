@@ -131,7 +131,8 @@ cuda::Update<T> update_of(const Call& c, const UpdateKind& kind) {
   cuda::Update<T> u{};
   u.p_out = c.out(0).as<T>();
   u.p = c.in(0).as<T>();
-  u.gradient = c.in(1).as<T>();
+  u.gradient = c.in(1).data;
+  u.is_narrow = c.in(1).dtype == DType::kBFloat16;
   size_t output = 1;
   for (size_t k = 0; k < kind.states.size(); ++k) {
     if (!c.has(2 + k)) continue;

@@ -52,7 +52,9 @@ inline constexpr int kMaxStates = 3, kMaxValues = 8;
 template <class T>
 struct Update {
   T *p_out, *states_out[kMaxStates];
-  const T *p, *gradient, *states[kMaxStates];
+  const T *p, *states[kMaxStates];
+  const void* gradient;  // of T, or bf16 when it is narrow
+  bool is_narrow;
   const int64_t* step;                 // [B]
   const double* values[kMaxValues];    // [B] each
   const double *extra, *scale, *keep;  // [B]

@@ -43,9 +43,11 @@ __device__ void store(T* to, const Pack<T, kWidth>& value) {
 template <class T>
 struct Tensors {
   T *p_out, *states_out[kMaxStates];
-  const T *p, *gradient, *states[kMaxStates];
+  const T *p, *states[kMaxStates];
+  const void* gradient;
   int64_t count;      // of a member
   int32_t end_block;  // its blocks end here, and those of the next begin
+  bool is_narrow;     // the gradient
 };
 
 // What all have in common.
@@ -90,6 +92,25 @@ struct Member {
   bool moves;  // else everything stays as it is
 };
 
+// A gradient in bf16 is the upper half of one in f32.
+template <class T, int kWidth>
+__device__ Pack<T, kWidth> load_gradient(const Tensors<T>& u, int64_t i) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (u.is_narrow) {
+      const auto* from = static_cast<const uint16_t*>(u.gradient) + i;
+      auto half = *reinterpret_cast<const Pack<uint16_t, kWidth>*>(from);
+      Pack<T, kWidth> wide;
+#pragma unroll
+      for (int w = 0; w < kWidth; ++w) {
+        wide.at[w] = __uint_as_float(static_cast<uint32_t>(half.at[w]) << 16);
+      }
+      return wide;
+    }
+  }
+  const T* from = static_cast<const T*>(u.gradient) + i;
+  return *reinterpret_cast<const Pack<T, kWidth>*>(from);
+}
+
 // Elements [i, i + kWidth): all are read before any is written, so outputs
 // may lie in the place of any input.
 template <class Rule, class T, unsigned kHas, int kWidth>
@@ -99,7 +120,8 @@ __device__ void update_pack(const Tensors<T>& u, const Member<Rule, T>& m,
   auto load = [i](const T* x) {
     return *reinterpret_cast<const Packed*>(x + i);
   };
-  Packed p = load(u.p), g = load(u.gradient), s[Rule::kStates] = {};
+  Packed p = load(u.p), s[Rule::kStates] = {};
+  Packed g = load_gradient<T, kWidth>(u, i);
 #pragma unroll
   for (int k = 0; k < Rule::kStates; ++k) {
     if (kHas >> k & 1) s[k] = load(u.states[k]);
@@ -188,10 +210,11 @@ Tensors<T> tensors_of(const Update<T>& u, int32_t end_block) {
   Tensors<T> t{.p_out = u.p_out,
                .states_out = {},
                .p = u.p,
-               .gradient = u.gradient,
                .states = {},
+               .gradient = u.gradient,
                .count = u.count,
-               .end_block = end_block};
+               .end_block = end_block,
+               .is_narrow = u.is_narrow};
   std::copy_n(u.states, kMaxStates, t.states);
   std::copy_n(u.states_out, kMaxStates, t.states_out);
   return t;
