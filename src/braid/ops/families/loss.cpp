@@ -74,9 +74,9 @@ void check_smoothing(const NodeView& v) {
 std::vector<ValueType> cross_entropy_shape(const NodeView& v) {
   Shape rows = check_classes(v, true);
   check_smoothing(v);
-  return {{v.dtype(0), loss_shape(v, rows)},
-          {v.dtype(0), rows},
-          {v.dtype(0), reduced_shape(v)}};
+  // Of narrow scores the losses are f32.
+  DType wide = item_bytes(v.dtype(0)) < 4 ? DType::kFloat32 : v.dtype(0);
+  return {{wide, loss_shape(v, rows)}, {wide, rows}, {wide, reduced_shape(v)}};
 }
 
 // The gradient of the loss per row: dy, over what a mean divides by.

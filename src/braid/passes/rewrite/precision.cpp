@@ -59,10 +59,19 @@ class PrecisionBuilder {
       at(node.outputs[0]) = in_type(at(node.outputs[0]), first);
   }
 
+  // Ops whose kernels of mixed types take operand 0 as it is: norms, and losses
+  // over classes that are given by number and not weighted.
+  bool reads_narrow(const Node& node) const {
+    if (!mixed_) return false;
+    if (node.op->precision == Precision::kFullInside) return true;
+    if (!node.is(OpKind::kCrossEntropy)) return false;
+    bool weighted = node.inputs.size() > 2 && node.inputs[2] != kNone;
+    return !weighted && !is_floating(from_.value(node.inputs[1]).type.dtype);
+  }
+
   void cast_inputs(const Node& node, std::vector<ValueId>& inputs) {
     DType type = type_for(node, inputs);
-    bool as_it_is = mixed_ && node.op->precision == Precision::kFullInside;
-    for (size_t i = as_it_is ? 1 : 0; i < inputs.size(); ++i) {
+    for (size_t i = reads_narrow(node) ? 1 : 0; i < inputs.size(); ++i) {
       if (is_movable_value(inputs[i])) inputs[i] = in_type(inputs[i], type);
     }
   }

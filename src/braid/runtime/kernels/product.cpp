@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "braid/ops/core/channels_last.h"
+
 namespace braid::runtime {
 
 bool make_matrix(const Tensor& t, size_t row_dim, Matrix& m) {
@@ -92,7 +94,79 @@ bool add_batch(const Tensor& a, const Tensor& b, Product& p) {
   return true;
 }
 
+// Images [N, C, H, W] whose channels lie last as [N * H * W, C], with members
+// [B, ..] each.
+std::optional<Tensor> places_of(const Tensor& t, int64_t members) {
+  size_t rank = members > 0 ? 5 : 4;
+  if (t.shape.size() != rank || t.numel() == 0 ||
+      t.strides != channels_last_strides(t.shape)) {
+    return std::nullopt;
+  }
+  int64_t channels = t.shape[rank - 3];
+  Tensor flat = t;
+  flat.shape = {t.numel() / channels, channels};
+  flat.strides = {channels, 1};
+  if (members > 0) {
+    flat.shape[0] /= members;
+    flat.shape.insert(flat.shape.begin(), members);
+    flat.strides.insert(flat.strides.begin(), t.strides[0]);
+  }
+  return flat;
+}
+
+// Weights [O, C, 1, 1] as [O, C].
+std::optional<Tensor> points_of(const Tensor& t, int64_t members) {
+  size_t rank = members > 0 ? 5 : 4;
+  if (t.shape.size() != rank || t.shape[rank - 1] != 1 ||
+      t.shape[rank - 2] != 1 || t.numel() == 0) {
+    return std::nullopt;
+  }
+  Tensor flat = t;
+  flat.shape.resize(rank - 2);
+  flat.strides = contiguous_strides(flat.shape);
+  // One element per place: rows and channels that lie last are the same.
+  return t.contiguous() || t.strides == channels_last_strides(t.shape)
+             ? std::optional(flat)
+             : std::nullopt;
+}
+
+Tensor turned(Tensor t) {
+  size_t rank = t.shape.size();
+  std::swap(t.shape[rank - 1], t.shape[rank - 2]);
+  std::swap(t.strides[rank - 1], t.strides[rank - 2]);
+  return t;
+}
+
+bool all_are(const Ints& list, int64_t number) {
+  return std::ranges::all_of(list, [&](int64_t n) { return n == number; });
+}
+
 }  // namespace
+
+std::optional<Product> point_product(const Call& c, ConvPart part) {
+  const Attrs& a = c.attrs();
+  if (a.integer("groups") != 1 || !all_are(a.ints("stride"), 1) ||
+      !all_are(a.ints("padding"), 0)) {
+    return std::nullopt;
+  }
+  // (x, w) -> y; (dy, w) -> dx; (dy, x) -> dw.
+  bool makes_weight = part == ConvPart::kWeight;
+  auto rows = places_of(c.in(0), c.members());
+  auto other = makes_weight ? places_of(c.in(1), c.members())
+                            : points_of(c.in(1), c.members());
+  auto made = makes_weight ? points_of(c.out(0), c.members())
+                           : places_of(c.out(0), c.members());
+  if (!rows || !other || !made) return std::nullopt;
+  Call product{.node = c.node, .inputs = {*rows, *other}, .outputs = {*made}};
+  if (part == ConvPart::kOutput) product.inputs[1] = turned(*other);
+  if (makes_weight) product.inputs[0] = turned(*rows);
+  auto found = matmul_product(product);
+  bool has_bias = part == ConvPart::kOutput && c.has(2);
+  if (!found || !has_bias) return found;
+  if (!c.in(2).contiguous()) return std::nullopt;
+  found->bias = c.in(2).data;
+  return found;
+}
 
 std::optional<Product> linear_product(const Call& c) {
   int64_t members = c.members();

@@ -91,6 +91,11 @@ at::Tensor soft_targets(const Bound& b, const at::Tensor& x,
   return w.defined() ? t * w : t;
 }
 
+// What is narrow is computed in f32.
+at::Tensor widened(const at::Tensor& x) {
+  return x.element_size() < 4 ? x.to(at::kFloat) : x;
+}
+
 // Losses of rows [B, R] reduced into output 0.
 void reduce(Bound& b, const at::Tensor& rows, const at::Tensor& number) {
   at::Tensor loss = rows;
@@ -128,7 +133,8 @@ at::Tensor hard_losses(const Bound& b, const at::Tensor& x,
 }
 
 void cross_entropy(Bound& b) {
-  at::Tensor x = as_rows(b, b.in[0]), total = log_total(x), rows, number;
+  at::Tensor x = widened(as_rows(b, b.in[0]));
+  at::Tensor total = log_total(x), rows, number;
   if (b.in[1].is_floating_point()) {
     at::Tensor t = soft_targets(b, x, b.in[1], 2);
     rows = ((total.unsqueeze(-1) - x) * t).sum({-1});
@@ -161,7 +167,7 @@ at::Tensor hard_gradient(const Bound& b, const at::Tensor& x, at::Tensor p,
 }
 
 void cross_entropy_backward(Bound& b) {
-  at::Tensor x = as_rows(b, b.in[1]);
+  at::Tensor x = widened(as_rows(b, b.in[1]));
   at::Tensor p = (x - b.in[3].reshape({x.size(0), x.size(1), 1})).exp_();
   at::Tensor factor = row_factor(b, x, b.in[4]).unsqueeze(-1);
   if (b.in[2].is_floating_point()) {

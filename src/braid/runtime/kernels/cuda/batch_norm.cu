@@ -2,10 +2,8 @@
 // never changes. Where channels are neighbours a thread adds up columns, else a
 // block adds up one channel. Values are taken relative to the first of their
 // channel, or to its mean, so that nothing cancels.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include "braid/runtime/kernels/cuda/cuda_kernels.h"
+#include "braid/runtime/kernels/cuda/items.cuh"
 #include "braid/runtime/kernels/cuda/launch.cuh"
 
 namespace braid::runtime::cuda {
@@ -54,16 +52,6 @@ Grid grid_of(const ChannelSizes& s, int width) {
   return grid;
 }
 
-__device__ inline float wide(__nv_bfloat16 x) { return __bfloat162float(x); }
-__device__ inline float wide(__half x) { return __half2float(x); }
-__device__ inline float wide(float x) { return x; }
-__device__ inline double wide(double x) { return x; }
-
-template <class X, int kWidth>
-struct alignas(sizeof(X) * kWidth) Pack {
-  X at[kWidth];
-};
-
 // What is added up of an element: its distance from the first one and the
 // square of that.
 template <class T, class X>
@@ -74,7 +62,7 @@ struct Spread {
   __device__ T center(int64_t, int64_t begin) const { return wide(x[begin]); }
   template <int kWidth>
   __device__ void add(int64_t at, const T* center, T* sums, T* others) const {
-    auto pack = *reinterpret_cast<const Pack<X, kWidth>*>(x + at);
+    auto pack = *reinterpret_cast<const Items<X, kWidth>*>(x + at);
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
       T d = static_cast<T>(wide(pack.at[k])) - center[k];
@@ -93,8 +81,8 @@ struct Slopes {
   __device__ T center(int64_t channel, int64_t) const { return mean[channel]; }
   template <int kWidth>
   __device__ void add(int64_t at, const T* center, T* sums, T* others) const {
-    auto g = *reinterpret_cast<const Pack<X, kWidth>*>(dy + at);
-    auto v = *reinterpret_cast<const Pack<X, kWidth>*>(x + at);
+    auto g = *reinterpret_cast<const Items<X, kWidth>*>(dy + at);
+    auto v = *reinterpret_cast<const Items<X, kWidth>*>(x + at);
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
       T d = static_cast<T>(wide(g.at[k]));

@@ -41,12 +41,16 @@ bool is_float(const Tensor& t) {
   return t.dtype == DType::kFloat32 || t.dtype == DType::kFloat64;
 }
 
-// Contiguous, not empty, f32 or f64 by `main`.
-bool fits(const Call& c, const Tensor& main) {
-  return is_float(main) && main.numel() > 0 &&
+// Contiguous, not empty, of a float type by `main`; f32 or f64.
+bool fits_any(const Call& c, const Tensor& main) {
+  return is_floating(main.dtype) && main.numel() > 0 &&
          sets_of(c) <= cuda::kMaxMembers &&
          std::all_of(c.inputs.begin(), c.inputs.end(), is_plain) &&
          std::all_of(c.outputs.begin(), c.outputs.end(), is_plain);
+}
+
+bool fits(const Call& c, const Tensor& main) {
+  return is_float(main) && fits_any(c, main);
 }
 
 // A mean over rows with a class each, all classes alike; the class weights
@@ -57,11 +61,11 @@ bool is_plain_mean(const Call& c, const Tensor& target, size_t weight) {
 }
 
 bool fits_cross_entropy(const Call& c, const Tensor& logits) {
-  return fits(c, logits) && is_plain_mean(c, c.in(1), 2);
+  return fits_any(c, logits) && is_plain_mean(c, c.in(1), 2);
 }
 
 bool fits_cross_entropy_backward(const Call& c, const Tensor& logits) {
-  return fits(c, logits) && is_plain_mean(c, c.in(2), 5);
+  return fits_any(c, logits) && is_plain_mean(c, c.in(2), 5);
 }
 
 int64_t ignored_target(const Call& c) {
@@ -72,22 +76,27 @@ void check_launch(const char* kernel) {
   check_cuda(cudaGetLastError(), kernel);
 }
 
-template <class T>
-cuda::Dropout<T> dropout_of(const Call& c) {
-  return {.y = c.out(0).as<T>(),
-          .x = c.in(0).as<T>(),
-          .p = c.in(1).as<double>(),
-          .seed = c.in(2).as<int64_t>(),
-          .step = c.in(3).as<int64_t>(),
-          .micro = c.in(4).as<int64_t>(),
-          .rng_key = c.node->rng_key,
-          .members = sets_of(c),
-          .count = c.out(0).numel() / sets_of(c)};
+cuda::Item item_of(DType dtype) {
+  switch (dtype) {
+    case DType::kBFloat16: return cuda::Item::kBFloat16;
+    case DType::kFloat16: return cuda::Item::kFloat16;
+    case DType::kFloat64: return cuda::Item::kFloat64;
+    default: return cuda::Item::kFloat32;
+  }
 }
 
-template <class T>
-Thunk prepare_dropout(const Call& c, const Place& place) {
-  cuda::Dropout<T> d = dropout_of<T>(c);
+Thunk dropout(const Call& c, const Place& place) {
+  if (c.out(0).numel() == 0) return [] {};
+  cuda::Dropout d{.y = c.out(0).data,
+                  .x = c.in(0).data,
+                  .item = item_of(c.in(0).dtype),
+                  .p = c.in(1).as<double>(),
+                  .seed = c.in(2).as<int64_t>(),
+                  .step = c.in(3).as<int64_t>(),
+                  .micro = c.in(4).as<int64_t>(),
+                  .rng_key = c.node->rng_key,
+                  .members = sets_of(c),
+                  .count = c.out(0).numel() / sets_of(c)};
   auto run = [d, place] {
     cuda::launch_dropout(d, place.stream);
     check_launch("dropout");
@@ -250,7 +259,8 @@ Thunk prepare_cross_entropy(const Call& c, const Place& place) {
                           .total = c.out(1).as<T>(),
                           .number = c.out(2).as<T>(),
                           .row_loss = nullptr,
-                          .logits = c.in(0).as<T>(),
+                          .logits = c.in(0).data,
+                          .item = item_of(c.in(0).dtype),
                           .target = c.in(1).as<int64_t>(),
                           .smoothing = static_cast<T>(smoothing),
                           .smoothings = pointer<double>(c, 3),
@@ -270,9 +280,10 @@ Thunk prepare_cross_entropy(const Call& c, const Place& place) {
 template <class T>
 Thunk prepare_cross_entropy_backward(const Call& c, const Place& place) {
   double smoothing = c.attrs().number_or("label_smoothing", 0);
-  cuda::CrossEntropyBackward<T> e{.dx = c.out(0).as<T>(),
+  cuda::CrossEntropyBackward<T> e{.dx = c.out(0).data,
                                   .dy = c.in(0).as<T>(),
-                                  .logits = c.in(1).as<T>(),
+                                  .logits = c.in(1).data,
+                                  .item = item_of(c.in(1).dtype),
                                   .total = c.in(3).as<T>(),
                                   .number = c.in(4).as<T>(),
                                   .target = c.in(2).as<int64_t>(),
@@ -335,32 +346,6 @@ constexpr Row kRows[] = {
     {"layer_norm_backward", 1, fits, prepare_layer_norm_backward<float>,
      prepare_layer_norm_backward<double>},
 };
-
-// bf16 by way of f32 scratch.
-Thunk narrow_dropout(const Call& call, const Place& place) {
-  auto d = dropout_of<float>(call);
-  at::Tensor x = bind(call.in(0), place.device);
-  at::Tensor y = bind(call.out(0), place.device);
-  return [d, place, x, y] {
-    at::Tensor wide = at::empty(x.sizes(), x.options().dtype(at::kFloat));
-    wide.copy_(x);
-    auto now = d;
-    now.x = now.y = wide.data_ptr<float>();
-    cuda::launch_dropout(now, place.stream);
-    check_launch("dropout");
-    y.copy_(wide);
-  };
-}
-
-Thunk dropout(const Call& call, const Place& place) {
-  DType dtype = call.in(0).dtype;
-  if (call.out(0).numel() == 0) return [] {};
-  if (dtype == DType::kBFloat16 || dtype == DType::kFloat16) {
-    return narrow_dropout(call, place);
-  }
-  return dtype == DType::kFloat64 ? prepare_dropout<double>(call, place)
-                                  : prepare_dropout<float>(call, place);
-}
 
 }  // namespace
 

@@ -30,19 +30,21 @@ namespace cuda {
 // Most members in one launch.
 inline constexpr int64_t kMaxMembers = 65535;
 
+// Elements as they lie in memory; what they are computed in is f32, or f64.
+enum class Item { kBFloat16, kFloat16, kFloat32, kFloat64 };
+
 // y[B, count] from x; both may be the same. The numbers are the CPU's.
-template <class T>
 struct Dropout {
-  T* y;
-  const T* x;
+  void* y;
+  const void* x;
+  Item item;
   const double* p;             // [B]
   const int64_t *seed, *step;  // [B]
   const int64_t* micro;
   uint64_t rng_key;
   int64_t members, count;
 };
-template <class T>
-void launch_dropout(const Dropout<T>& d, cudaStream_t stream);
+void launch_dropout(const Dropout& d, cudaStream_t stream);
 
 // The update of one parameter [B, count]; outputs may lie in the place of
 // inputs. States and values that are missing are null, as are `extra`, `scale`
@@ -89,13 +91,15 @@ template <class T>
 void launch_sum_squares(double* sum, double* partial, const T* x,
                         int64_t members, int64_t count, cudaStream_t stream);
 
-// Mean over rows of logits[B * R, C]; targets equal to `ignored` do not count,
-// others outside the classes give NaN. `row_loss` is scratch of B * R numbers.
+// Mean over rows of logits[B * R, C], X, in T: f64 for logits in f64, else f32.
+// Targets equal to `ignored` do not count, others outside the classes give NaN.
+// `row_loss` is scratch of B * R numbers.
 template <class T>
 struct CrossEntropy {
   T *loss, *total, *number;  // [B], logsumexp [B * R], [B]
   T* row_loss;
-  const T* logits;
+  const void* logits;
+  Item item;              // of logits
   const int64_t* target;  // [B * R]
   T smoothing;
   const double* smoothings;  // [B] in place of it, or null
@@ -105,11 +109,14 @@ struct CrossEntropy {
 template <class T>
 void launch_cross_entropy(const CrossEntropy<T>& c, cudaStream_t stream);
 
-// dx may be the logits.
+// dx is of the type of the logits and may be them.
 template <class T>
 struct CrossEntropyBackward {
-  T* dx;
-  const T *dy, *logits, *total, *number;
+  void* dx;
+  const T* dy;
+  const void* logits;
+  Item item;
+  const T *total, *number;
   const int64_t* target;
   T smoothing;
   const double* smoothings;  // [B] in place of it, or null
@@ -133,9 +140,6 @@ int64_t layer_norm_chunks(int64_t rows);
 template <class T>
 void launch_layer_norm_backward(const LayerNormBackward<T>& n,
                                 cudaStream_t stream);
-
-// Elements as they lie in memory; what they are computed in is f32, or f64.
-enum class Item { kBFloat16, kFloat16, kFloat32, kFloat64 };
 
 // y[images, places, channels] of x[images, channels, places], or back.
 struct Turn {

@@ -320,6 +320,16 @@ void add_cuda_linear(KernelTable& table, int index, cudaStream_t stream) {
     Thunk run = prepare(matmul_product(c), c.in(0).dtype, place);
     return run ? run : general(c);
   });
+  const std::pair<const char*, ConvPart> parts[] = {
+      {"conv2d", ConvPart::kOutput},
+      {"conv2d_backward_input", ConvPart::kInput},
+      {"conv2d_backward_weight", ConvPart::kWeight}};
+  for (auto [op, part] : parts) {
+    table.add(op, [=, general = table.at(op)](const Call& c) {
+      Thunk run = prepare(point_product(c, part), c.in(0).dtype, place);
+      return run ? run : general(c);
+    });
+  }
 }
 
 }  // namespace braid::runtime

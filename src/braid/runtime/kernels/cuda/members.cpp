@@ -15,7 +15,7 @@
 namespace braid::runtime {
 namespace {
 
-constexpr int64_t kMostStreams = 4;
+constexpr int64_t kMostStreams = 8;
 
 // Streams and events of one device, for as long as the process runs.
 class Lanes {

@@ -34,8 +34,8 @@ std::optional<cuda::Turn> turn_of(const Call& call) {
   int64_t places = x.shape[rank - 2] * x.shape[rank - 1];
   int64_t images = x.numel() / (channels * places);
   if (x.numel() >= int64_t{1} << 31) return std::nullopt;  // blocks
-  return cuda::Turn{y.data, x.data, *to, *from, to_last, images, channels,
-                    places};
+  return cuda::Turn{y.data,  x.data, *to,      *from,
+                    to_last, images, channels, places};
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
 // Images from rows to channels that lie last, or back, and cast on the way. A
-// block turns one tile in shared memory, so that both sides are read and written
-// in the order in which they lie.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
+// block turns one tile in shared memory, so that both sides are read and
+// written in the order in which they lie.
 #include "braid/runtime/kernels/cuda/cuda_kernels.h"
+#include "braid/runtime/kernels/cuda/items.cuh"
 #include "braid/runtime/kernels/cuda/launch.cuh"
 
 namespace braid::runtime::cuda {
@@ -12,15 +10,6 @@ namespace {
 
 constexpr int kSide = 32;
 constexpr int kTile = kSide * kSide;  // elements, at most
-
-__device__ inline float wide(__nv_bfloat16 x) { return __bfloat162float(x); }
-__device__ inline float wide(__half x) { return __half2float(x); }
-__device__ inline float wide(float x) { return x; }
-__device__ inline void put(__nv_bfloat16* y, float x) {
-  *y = __float2bfloat16_rn(x);
-}
-__device__ inline void put(__half* y, float x) { *y = __float2half_rn(x); }
-__device__ inline void put(float* y, float x) { *y = x; }
 
 // Tiles of so many rows and columns of [rows, columns], turned round.
 struct Tiling {
@@ -66,7 +55,7 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) {
     int c = i / rows, r = i % rows;
-    put(y + image + (column + c) * t.rows + row + r, tile[r * pitch + c]);
+    put(y[image + (column + c) * t.rows + row + r], tile[r * pitch + c]);
   }
 }
 
