@@ -54,6 +54,10 @@ endif()
 # Flags for our own sources are nothing to those who use what is installed.
 set(braid_own $<BUILD_INTERFACE:braid_warnings>)
 
+# What stands in for the kernels where there is no torch.
+file(GLOB braid_no_torch CONFIGURE_DEPENDS "${braid_src}/runtime/kernels/no_torch/*.cpp"
+     "${braid_src}/runtime/kernels/kernel.cpp")
+
 # braid_top is the highest layer made so far; braid_libraries are all.
 set(braid_top braid_common)
 set(braid_libraries braid_common)
@@ -61,6 +65,9 @@ foreach(layer IN LISTS braid_layers)
   if(layer STREQUAL "runtime") # its folders are libraries of their own
     file(GLOB sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp"
          "${braid_src}/${layer}/comm/*.cpp")
+    if(NOT BRAID_TORCH)
+      list(APPEND sources ${braid_no_torch})
+    endif()
   else()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${braid_src}/${layer}/*.cpp")
   endif()
@@ -74,6 +81,7 @@ foreach(layer IN LISTS braid_layers)
     add_library(braid_${layer} STATIC ${sources})
     target_link_libraries(braid_${layer} PUBLIC ${braid_top} PRIVATE ${braid_own})
     braid_precompile(braid_${layer})
+    braid_batch(braid_${layer} layers)
     if(layer STREQUAL "io")
       target_link_libraries(braid_io PRIVATE ${braid_zlib_libraries})
     endif()
@@ -157,6 +165,7 @@ if(sources)
   target_precompile_headers(braid_cli PRIVATE ${braid_common_headers} <CLI/CLI.hpp>)
   # Options are read once: compiling them takes longer than they ever will.
   target_compile_options(braid_cli PRIVATE "$<$<CONFIG:Release>:-O1>")
+  braid_batch(braid_cli cli)
   set(braid_top braid_cli)
 endif()
 if(EXISTS "${braid_src}/cli/main.cpp")

@@ -43,6 +43,7 @@ add_library(sanitized_cli STATIC ${cli_sources})
 braid_sanitize(sanitized_cli -O0)
 target_link_libraries(sanitized_cli PUBLIC braid_cli CLI11::CLI11)
 target_precompile_headers(sanitized_cli PRIVATE ${braid_common_headers} <CLI/CLI.hpp>)
+braid_batch(sanitized_cli cli)
 
 # braid_add_sanitized(NAME LIBRARY...): a program of another one's objects.
 function(braid_add_sanitized name)

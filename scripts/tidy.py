@@ -7,9 +7,9 @@ So sources of one library are put into batches, and the headers are walked once 
 batch. A batch is the text of its sources, one after another, rather than a list of
 includes: some warnings (an unused constant) are given for the main file only.
 
-Sources share a batch if none speaks of a name that another has for itself. That is
-found by reading the text, and may miss something: a batch that the compiler objects
-to is cut in two, and so on down to single sources. What a batch cannot show is a
+Which sources share a batch is found by reading the text (batches.py), and that may
+miss something: a batch that the compiler objects to is cut in two, and so on down to
+single sources. What a batch cannot show is a
 source that uses a header which only another of the batch includes; `--each` runs
 every source alone.
 
@@ -27,85 +27,10 @@ from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from batches import make_batches, names_of
+
 BATCH_SIZE = 12
 NOISE = re.compile(r"warnings? (generated|treated)|Suppressed|^Use ")
-
-NOT_CODE = re.compile(
-    r'//[^\n]*|/\*.*?\*/|R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)"'
-    r"|\"(?:\\.|[^\"\\\n])*\"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])*'",
-    re.DOTALL,
-)
-TEMPLATE_ARGUMENTS = re.compile(r"<[^<>;{}]*>")
-UNNAMED = re.compile(r"^namespace \{$.*?^\}  // namespace$", re.MULTILINE | re.DOTALL)
-NAMESPACE = re.compile(r"^namespace [\w:]+ \{", re.MULTILINE)
-ALIAS = re.compile(r"^(?:using|namespace)\b[^;{]*?(\w+)\s*(?:=[^;{]*)?;", re.MULTILINE)
-MACRO = re.compile(r"^#\s*define\s+(\w+)", re.MULTILINE)
-TYPE = re.compile(r"^(?:struct|class|union|enum(?: class)?|concept)\s+(\w+)")
-# What stands at column 0 up to its parameters, body or value: ends with its name.
-HEAD = re.compile(r"^(?!namespace\b)[A-Za-z_][^\n({\[=;]*", re.MULTILINE)
-LAST_WORD = re.compile(r"(?<![:\w])([A-Za-z_]\w*)\s*$")  # not of a qualified name
-SPOKEN = re.compile(r"(?<![\w.:])(?<!->)[A-Za-z_]\w*")  # not a member, not qualified
-
-
-def code_of(text):
-    """The text without comments and literals."""
-    return NOT_CODE.sub('""', text)
-
-
-def defined_at_column_0(code):
-    """Names of functions, types and values; namespaces are not indented."""
-    code = ALIAS.sub("", code).replace("[[nodiscard]] ", "")
-    while TEMPLATE_ARGUMENTS.search(code):
-        code = TEMPLATE_ARGUMENTS.sub("", code)
-    heads = [head.removeprefix("template").lstrip() for head in HEAD.findall(code)]
-    found = [TYPE.search(head) or LAST_WORD.search(head) for head in heads]
-    return {name[1] for name in found if name} - {"operator", "static_assert"}
-
-
-def own_names(text):
-    """Names that a source has for itself, as {name: alias}.
-
-    An alias may be repeated, word for word and in the same namespace, so these are
-    kept; for all else there is None.
-    """
-    inside = code_of("\n".join(UNNAMED.findall(text)))
-    outside = code_of(UNNAMED.sub("", text))
-    names = dict.fromkeys(defined_at_column_0(inside) | set(MACRO.findall(inside + outside)))
-    for part in (inside, outside):
-        for alias in ALIAS.finditer(part):
-            place = (part is inside, *NAMESPACE.findall(outside))
-            names[alias[1]] = (*place, *alias[0].split())
-    return names
-
-
-class Names:
-    """What one source defines for itself, and all names it speaks of."""
-
-    def __init__(self, text):
-        self.own = own_names(text)
-        self.spoken = set(SPOKEN.findall(code_of(text)))
-
-    def in_the_way_of(self, other):
-        shared = self.own.keys() & other.spoken
-        return any(self.own[n] is None or self.own[n] != other.own.get(n) for n in shared)
-
-
-def clash(one, other):
-    """Whether two sources with these names may mean something else when together."""
-    return one.in_the_way_of(other) or other.in_the_way_of(one)
-
-
-def make_batches(names, size=BATCH_SIZE):
-    """Lists of files without a clash; `names` has the Names of each file."""
-    batches = []
-    clashes = {a: {b for b in names if a != b and clash(names[a], names[b])} for a in names}
-    for file in sorted(names, key=lambda file: -len(clashes[file])):  # the hardest first
-        fitting = (b for b in batches if len(b) < size and clashes[file].isdisjoint(b))
-        batch = next(fitting, None)
-        if batch is None:
-            batches.append(batch := [])
-        batch.append(file)
-    return batches
 
 
 def read_commands(build):
@@ -132,8 +57,8 @@ def split(files, commands):
     for file in files:
         entry = commands.get(file.resolve())
         key = same_command(entry) if entry else file  # not compiled here: alone
-        libraries.setdefault(key, {})[file] = Names(file.read_text(encoding="utf-8"))
-    return [batch for names in libraries.values() for batch in make_batches(names)]
+        libraries.setdefault(key, {})[file] = names_of(file)
+    return [batch for names in libraries.values() for batch in make_batches(names, BATCH_SIZE)]
 
 
 class Batch:

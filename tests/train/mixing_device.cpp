@@ -7,20 +7,8 @@
 #include "braid/ops/core/op.h"
 #include "braid/ops/core/update_kinds.h"
 #include "braid/runtime/elements.h"
-// The table itself is linked only together with libtorch's kernels.
-#include "braid/runtime/kernels/kernel.cpp"
 
 namespace braid::runtime {
-
-// There is no libtorch here to tell.
-void set_call_threads(int) {}
-class LibtorchFlags {};
-CallSettings::CallSettings() : outer_(nullptr), threads_(1) {}
-CallSettings::~CallSettings() = default;
-struct ShortWaits::Team {};
-ShortWaits::ShortWaits() = default;
-ShortWaits::~ShortWaits() = default;
-
 namespace {
 
 // Calls visit(address) for each element, row-major.

@@ -54,11 +54,11 @@ void CoreWatch::begin(double now_s, double delay_s, double length_s) {
 }
 
 std::optional<double> run_delay_s() {
-  int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  int file = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::nullopt;
   std::array<char, 96> text;
-  ssize_t count = read(file, text.data(), text.size());
-  close(file);
+  ssize_t count = ::read(file, text.data(), text.size());
+  ::close(file);
   if (count <= 0) return std::nullopt;
   // Nanoseconds on a core, nanoseconds ready for one, turns.
   const char *begin = text.data(), *end = begin + count;
