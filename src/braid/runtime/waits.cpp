@@ -25,6 +25,23 @@ double now_s() {
       .count();
 }
 
+double seconds_of(const timespec& time) {
+  return static_cast<double>(time.tv_sec) +
+         static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// Of cores that the process has had.
+double process_s() {
+  timespec time = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return seconds_of(time);
+}
+
+double num_cores() {
+  static const unsigned count = std::thread::hardware_concurrency();
+  return std::max(count, 1u);
+}
+
 }  // namespace
 
 bool CoreWatch::is_shared(double now_s, double delay_s) {
@@ -79,8 +96,7 @@ std::optional<double> core_s(std::thread& thread) {
       clock_gettime(clock, &time) != 0) {
     return std::nullopt;
   }
-  return static_cast<double>(time.tv_sec) +
-         static_cast<double>(time.tv_nsec) * 1e-9;
+  return seconds_of(time);
 }
 
 bool Waits::is_due() const { return now_s() >= watch_.next_s(); }
@@ -88,7 +104,11 @@ bool Waits::is_due() const { return now_s() >= watch_.next_s(); }
 void Waits::look(double own_s) {
   double now = now_s();
   if (now < watch_.next_s()) return;
-  bool shared = watch_.is_shared(now, run_delay_s().value_or(0) - own_s);
+  Sums sums{run_delay_s().value_or(0) - own_s, now * num_cores() - process_s()};
+  taken_s_ +=
+      std::min(sums.waited_s - before_.waited_s, sums.left_s - before_.left_s);
+  before_ = sums;
+  bool shared = watch_.is_shared(now, taken_s_);
   if (shared && !short_) short_ = std::make_unique<ShortWaits>();
   if (!shared) short_ = nullptr;
 }

@@ -50,10 +50,19 @@ class Waits {
   bool is_due() const;
   // Called often from the thread that computes: sees now and then whether
   // others want its cores. `own_s`: seconds of cores that threads which work
-  // for this one have had; what it waited for them, no others took.
+  // for this one have had; what it waited for them, no others took, and others
+  // took no more than what all of the process left.
   void look(double own_s);
 
  private:
+  // Seconds since some moment: those of the thread without a core but for its
+  // own helpers, and those of cores that the process has not used.
+  struct Sums {
+    double waited_s = 0, left_s = 0;
+  };
+
+  Sums before_;
+  double taken_s_ = 0;
   CoreWatch watch_;
   std::unique_ptr<ShortWaits> short_;  // while cores are shared
 };
