@@ -21,7 +21,9 @@ class Splitter {
     std::vector<Var> inputs{x, in(1), in(3), in(4)};
     while (!inputs.back()) inputs.pop_back();
     auto made = apply_all("batch_norm_statistics", inputs, attrs);
-    Var y = mul(sub(wide(x), spread(made[0], x)), spread(made[2], x));
+    // One by one: compilers differ in which argument they evaluate first.
+    Var mean = spread(made[0], x), scale = spread(made[2], x), y = wide(x);
+    y = mul(sub(y, mean), scale);
     if (in(2)) y = add(y, spread(in(2), x));
     emit(0, cast(y, x.dtype()));
     emit(1, made[0]);
@@ -33,9 +35,12 @@ class Splitter {
     Var dy = in(0), x = in(1), mean = in(3);
     auto made = apply_all("batch_norm_sums", {dy, x, in(2), mean, in(4)},
                           members_alone());
-    Var away = mul(sub(wide(x), spread(mean, x)), spread(made[3], x));
-    Var dx = sub(sub(wide(dy), spread(made[2], x)), away);
-    dx = mul(dx, spread(made[4], x));
+    Var center = spread(mean, x), slope = spread(made[3], x);
+    Var shift = spread(made[2], x), scale = spread(made[4], x);
+    Var away = wide(x);
+    away = mul(sub(away, center), slope);
+    Var dx = wide(dy);
+    dx = mul(sub(sub(dx, shift), away), scale);
     emit(0, cast(dx, x.dtype()));
     emit(1, made[0]);
     emit(2, made[1]);

@@ -53,9 +53,9 @@ std::optional<Product> matmul_product(const Call& call);
 // Which of the three products of a convolution.
 enum class ConvPart { kOutput, kInput, kWeight };
 
-// The product that a convolution of one element per window is where channels lie
-// last: rows are all places of a member's images. Nothing when it is another or
-// lies otherwise.
+// The product that a convolution of one element per window is where channels
+// lie last: rows are all places of a member's images. Nothing when it is
+// another or lies otherwise.
 std::optional<Product> point_product(const Call& call, ConvPart part);
 
 }  // namespace braid::runtime

@@ -85,8 +85,7 @@ void Switches::set_cuda() {
     undo_.push_back([] { context().setDeterministicCuDNN(false); });
     context().setDeterministicCuDNN(true);
   }
-  if (std::getenv("BRAID_TRY_BENCHMARK")) context().setBenchmarkCuDNN(true);
-  else if (context().benchmarkCuDNN()) {
+  if (context().benchmarkCuDNN()) {
     undo_.push_back([] { context().setBenchmarkCuDNN(true); });
     context().setBenchmarkCuDNN(false);
   }

@@ -372,6 +372,7 @@ void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream) {
   table.add("dropout",
             [place](const Call& call) { return dropout(call, place); });
   add_cuda_members(table, index);
+  add_cuda_depthwise(table, index, stream);
   add_cuda_turns(table, stream);
   add_cuda_batch_norm(table, index, stream);
   if (cuda::can_generate()) add_cuda_fusion(table, index, stream);

@@ -22,6 +22,7 @@ void add_cuda_kernels(KernelTable& table, int index, cudaStream_t stream);
 // Parts of it that look at calls in files of their own.
 void add_cuda_fusion(KernelTable& table, int index, cudaStream_t stream);
 void add_cuda_members(KernelTable& table, int index);
+void add_cuda_depthwise(KernelTable& table, int index, cudaStream_t stream);
 void add_cuda_turns(KernelTable& table, cudaStream_t stream);
 void add_cuda_batch_norm(KernelTable& table, int index, cudaStream_t stream);
 
@@ -184,6 +185,47 @@ void launch_norm_statistics(const NormStatistics<T>& n,
 template <class T>
 void launch_norm_sums(const NormSums<T>& n, const ChannelSizes& sizes,
                       Item item, cudaStream_t stream);
+
+// A convolution along one axis; input and output are places, kernel is taps.
+struct DepthwiseAxis {
+  int input, output, kernel, stride, padding, dilation;
+};
+
+// Images of channels that are on their own; kernels have at most 2048 taps.
+struct DepthwiseSizes {
+  int64_t members, batch, channels;
+  DepthwiseAxis rows, columns;
+  __host__ __device__ int taps() const { return rows.kernel * columns.kernel; }
+};
+
+// Elements from one to the next along each dimension.
+struct ImageSteps {
+  int64_t member, image, channel, row, column;
+};
+
+// y from x, or dx from dy. Weights lie [B, C, taps].
+struct Depthwise {
+  void* to;
+  const void *from, *weight;
+  Item item;
+  bool of_input;
+  ImageSteps to_steps, from_steps;
+  DepthwiseSizes sizes;
+};
+void launch_depthwise(const Depthwise& d, cudaStream_t stream);
+
+// dw[B, C, taps] of kernels of 3 x 3 or 5 x 5; `partial` is scratch of
+// depthwise_partials() numbers, of f64 for f64 and else f32.
+struct DepthwiseWeight {
+  void* dw;
+  const void *dy, *x;
+  void* partial;
+  Item item;
+  ImageSteps dy_steps, x_steps;
+  DepthwiseSizes sizes;
+};
+int64_t depthwise_partials(const DepthwiseSizes& sizes);
+void launch_depthwise_weight(const DepthwiseWeight& d, cudaStream_t stream);
 
 }  // namespace cuda
 }  // namespace braid::runtime

@@ -10,7 +10,8 @@ namespace braid::runtime {
 class KernelTable;
 
 // Rows `linear` and `matmul`, and those of convolutions that are products, for
-// tensors on device `index`; what cuBLASLt cannot do is left to the kernels that the table holds before.
+// tensors on device `index`; what cuBLASLt cannot do is left to the kernels
+// that the table holds before.
 void add_cuda_linear(KernelTable& table, int index, cudaStream_t stream);
 
 }  // namespace braid::runtime
