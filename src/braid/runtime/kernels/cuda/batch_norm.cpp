@@ -4,19 +4,10 @@
 
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cuda/cuda_handles.h"
-#include "braid/runtime/kernels/cuda/cuda_kernels.h"
+#include "braid/runtime/kernels/cuda/item_of.h"
 
 namespace braid::runtime {
 namespace {
-
-cuda::Item item_of(DType dtype) {
-  switch (dtype) {
-    case DType::kBFloat16: return cuda::Item::kBFloat16;
-    case DType::kFloat16: return cuda::Item::kFloat16;
-    case DType::kFloat64: return cuda::Item::kFloat64;
-    default: return cuda::Item::kFloat32;
-  }
-}
 
 // Nothing where places do not lie in one even row.
 std::optional<cuda::ChannelSizes> channel_sizes(const Tensor& x,
@@ -79,7 +70,7 @@ Thunk statistics(const Call& c, const cuda::ChannelSizes& sizes, int device,
       .partial = nullptr,
       .momentum = c.attrs().number("momentum"),
       .eps = c.attrs().number("eps")};
-  return [=, item = item_of(c.in(0).dtype)] {
+  return [=, item = cuda::item_of(c.in(0).dtype)] {
     at::Tensor partial = partials<T>(sizes, device);
     auto now = n;
     now.partial = partial.data_ptr<T>();
@@ -102,7 +93,7 @@ Thunk sums(const Call& c, const cuda::ChannelSizes& sizes, int device,
                       .dy = c.in(0).data,
                       .x = c.in(1).data,
                       .partial = nullptr};
-  return [=, item = item_of(c.in(1).dtype)] {
+  return [=, item = cuda::item_of(c.in(1).dtype)] {
     at::Tensor partial = partials<T>(sizes, device);
     auto now = n;
     now.partial = partial.data_ptr<T>();

@@ -7,6 +7,7 @@
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cuda/cuda_handles.h"
 #include "braid/runtime/kernels/cuda/generated.h"
+#include "braid/runtime/kernels/cuda/item_of.h"
 #include "braid/runtime/kernels/cuda/linear.h"
 
 namespace braid::runtime {
@@ -76,20 +77,11 @@ void check_launch(const char* kernel) {
   check_cuda(cudaGetLastError(), kernel);
 }
 
-cuda::Item item_of(DType dtype) {
-  switch (dtype) {
-    case DType::kBFloat16: return cuda::Item::kBFloat16;
-    case DType::kFloat16: return cuda::Item::kFloat16;
-    case DType::kFloat64: return cuda::Item::kFloat64;
-    default: return cuda::Item::kFloat32;
-  }
-}
-
 Thunk dropout(const Call& c, const Place& place) {
   if (c.out(0).numel() == 0) return [] {};
   cuda::Dropout d{.y = c.out(0).data,
                   .x = c.in(0).data,
-                  .item = item_of(c.in(0).dtype),
+                  .item = cuda::item_of(c.in(0).dtype),
                   .p = c.in(1).as<double>(),
                   .seed = c.in(2).as<int64_t>(),
                   .step = c.in(3).as<int64_t>(),
@@ -260,7 +252,7 @@ Thunk prepare_cross_entropy(const Call& c, const Place& place) {
                           .number = c.out(2).as<T>(),
                           .row_loss = nullptr,
                           .logits = c.in(0).data,
-                          .item = item_of(c.in(0).dtype),
+                          .item = cuda::item_of(c.in(0).dtype),
                           .target = c.in(1).as<int64_t>(),
                           .smoothing = static_cast<T>(smoothing),
                           .smoothings = pointer<double>(c, 3),
@@ -283,7 +275,7 @@ Thunk prepare_cross_entropy_backward(const Call& c, const Place& place) {
   cuda::CrossEntropyBackward<T> e{.dx = c.out(0).data,
                                   .dy = c.in(0).as<T>(),
                                   .logits = c.in(1).data,
-                                  .item = item_of(c.in(1).dtype),
+                                  .item = cuda::item_of(c.in(1).dtype),
                                   .total = c.in(3).as<T>(),
                                   .number = c.in(4).as<T>(),
                                   .target = c.in(2).as<int64_t>(),

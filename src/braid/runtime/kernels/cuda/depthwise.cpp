@@ -2,22 +2,13 @@
 // last in memory. Small ones lie as they like: one launch is all they take.
 #include "braid/runtime/kernels/aten/bind.h"
 #include "braid/runtime/kernels/cuda/cuda_handles.h"
-#include "braid/runtime/kernels/cuda/cuda_kernels.h"
+#include "braid/runtime/kernels/cuda/item_of.h"
 
 namespace braid::runtime {
 namespace {
 
 constexpr int64_t kSmall = 1 << 14;  // elements
 constexpr int64_t kMostTaps = 49;
-
-cuda::Item item_of(DType dtype) {
-  switch (dtype) {
-    case DType::kBFloat16: return cuda::Item::kBFloat16;
-    case DType::kFloat16: return cuda::Item::kFloat16;
-    case DType::kFloat64: return cuda::Item::kFloat64;
-    default: return cuda::Item::kFloat32;
-  }
-}
 
 cuda::ImageSteps steps_of(const Tensor& t, size_t lead) {
   return {lead > 0 ? t.strides[0] : 0, t.strides[lead], t.strides[lead + 1],
@@ -79,7 +70,7 @@ Thunk places(const Call& c, const cuda::DepthwiseSizes& sizes, bool of_input,
   cuda::Depthwise d{.to = c.out(0).data,
                     .from = c.in(0).data,
                     .weight = c.in(1).data,
-                    .item = item_of(c.in(0).dtype),
+                    .item = cuda::item_of(c.in(0).dtype),
                     .of_input = of_input,
                     .to_steps = steps_of(c.out(0), lead),
                     .from_steps = steps_of(c.in(0), lead),
@@ -97,7 +88,7 @@ Thunk weight(const Call& c, const cuda::DepthwiseSizes& sizes, int device,
                           .dy = c.in(0).data,
                           .x = c.in(1).data,
                           .partial = nullptr,
-                          .item = item_of(c.in(0).dtype),
+                          .item = cuda::item_of(c.in(0).dtype),
                           .dy_steps = steps_of(c.in(0), lead),
                           .x_steps = steps_of(c.in(1), lead),
                           .sizes = sizes};

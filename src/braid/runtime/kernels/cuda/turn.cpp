@@ -2,19 +2,14 @@
 // back.
 #include "braid/ops/core/channels_last.h"
 #include "braid/runtime/kernels/cuda/cuda_handles.h"
-#include "braid/runtime/kernels/cuda/cuda_kernels.h"
+#include "braid/runtime/kernels/cuda/item_of.h"
 #include "braid/runtime/kernels/kernel.h"
 
 namespace braid::runtime {
 namespace {
 
-std::optional<cuda::Item> item_of(DType dtype) {
-  switch (dtype) {
-    case DType::kBFloat16: return cuda::Item::kBFloat16;
-    case DType::kFloat16: return cuda::Item::kFloat16;
-    case DType::kFloat32: return cuda::Item::kFloat32;
-    default: return std::nullopt;
-  }
+bool is_small_float(DType dtype) {
+  return is_floating(dtype) && dtype != DType::kFloat64;
 }
 
 bool is_last(const Tensor& t) {
@@ -24,8 +19,8 @@ bool is_last(const Tensor& t) {
 std::optional<cuda::Turn> turn_of(const Call& call) {
   const Tensor &x = call.in(0), &y = call.out(0);
   size_t rank = x.shape.size();
-  auto from = item_of(x.dtype), to = item_of(y.dtype);
-  if ((rank != 4 && rank != 5) || x.numel() == 0 || !from || !to) {
+  bool known = is_small_float(x.dtype) && is_small_float(y.dtype);
+  if ((rank != 4 && rank != 5) || x.numel() == 0 || !known) {
     return std::nullopt;
   }
   bool to_last = x.contiguous() && is_last(y);
@@ -34,8 +29,14 @@ std::optional<cuda::Turn> turn_of(const Call& call) {
   int64_t places = x.shape[rank - 2] * x.shape[rank - 1];
   int64_t images = x.numel() / (channels * places);
   if (x.numel() >= int64_t{1} << 31) return std::nullopt;  // blocks
-  return cuda::Turn{y.data,  x.data, *to,      *from,
-                    to_last, images, channels, places};
+  return cuda::Turn{.y = y.data,
+                    .x = x.data,
+                    .to = cuda::item_of(y.dtype),
+                    .from = cuda::item_of(x.dtype),
+                    .to_last = to_last,
+                    .images = images,
+                    .channels = channels,
+                    .places = places};
 }
 
 }  // namespace
