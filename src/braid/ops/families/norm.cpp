@@ -17,18 +17,21 @@ Shape channels_of(const NodeView& v, size_t i) {
   return {v.members(), v.dim(i, 2)};
 }
 
-// Numbers of a channel of x: narrow ones are f32.
-ValueType channel_type(const NodeView& v, size_t i) {
-  bool narrow = item_bytes(v.dtype(i)) < 4;
-  return {narrow ? DType::kFloat32 : v.dtype(i), channels_of(v, i)};
+// Numbers of the channels of input x: inputs from `first` on, if there, and
+// results. Of a narrow x they are f32, unless some are given in its type.
+ValueType channel_type(const NodeView& v, size_t x, size_t first) {
+  DType dtype = item_bytes(v.dtype(x)) < 4 ? DType::kFloat32 : v.dtype(x);
+  for (size_t i = first; i < v.count(); ++i) {
+    if (v.has(i) && v.dtype(i) == v.dtype(x)) dtype = v.dtype(x);
+  }
+  return {dtype, channels_of(v, x)};
 }
 
-// Inputs from `first` on are numbers of the channels of input x, if there.
 void check_channels(const NodeView& v, size_t x, size_t first) {
   if (v.rank(x) < (v.members() > 0 ? 3 : 2)) {
     v.fail("the input needs two dimensions");
   }
-  ValueType channels = channel_type(v, x);
+  ValueType channels = channel_type(v, x, first);
   for (size_t i = first; i < v.count(); ++i) {
     if (v.has(i) && v.type(i) != channels) {
       v.fail("input {} is {} {}, expected {} {}", i, dtype_name(v.dtype(i)),
@@ -48,7 +51,7 @@ std::vector<ValueType> batch_norm_shape(const NodeView& v) {
     v.fail("the eval form needs running statistics");
   }
   std::vector<ValueType> types(training && v.has(3) ? 5 : 3,
-                               channel_type(v, 0));
+                               channel_type(v, 0, 1));
   types[0] = v.type(0);
   return types;
 }
@@ -58,7 +61,7 @@ std::vector<ValueType> batch_norm_shape(const NodeView& v) {
 std::vector<ValueType> batch_norm_statistics_shape(const NodeView& v) {
   expect_float(v);
   check_channels(v, 0, 1);
-  return std::vector<ValueType>(v.has(2) ? 5 : 3, channel_type(v, 0));
+  return std::vector<ValueType>(v.has(2) ? 5 : 3, channel_type(v, 0, 1));
 }
 
 // Inputs dy, x, w[C]?, mean[C], rstd[C]. Outputs dw, db, shift, slope and
@@ -67,7 +70,7 @@ std::vector<ValueType> batch_norm_sums_shape(const NodeView& v) {
   expect_float(v);
   if (v.type(0) != v.type(1)) v.fail("the operands differ in type");
   check_channels(v, 1, 2);
-  return std::vector<ValueType>(5, channel_type(v, 1));
+  return std::vector<ValueType>(5, channel_type(v, 1, 2));
 }
 
 void batch_norm_vjp(VjpContext& c) {
@@ -195,7 +198,7 @@ void group_norm_array(ArrayContext& c) {
 }
 
 std::vector<ValueType> channel_gradients(const NodeView& v) {
-  ValueType channels = channel_type(v, 0);
+  ValueType channels = channel_type(v, 1, 2);
   return {v.type(1), channels, channels};
 }
 

@@ -75,12 +75,13 @@ class Splitter {
   const Node& node_;
 };
 
-// In training, of something.
+// In training, of something, with numbers of channels that are not narrow.
 bool is_split(const Graph& graph, const Node& node) {
   bool is_norm =
       node.is(OpKind::kBatchNorm) || node.is(OpKind::kBatchNormBackward);
-  return is_norm && node.attrs.flag("training") &&
-         num_elements(graph.value(node.inputs[0]).type.shape) > 0;
+  if (!is_norm || !node.attrs.flag("training")) return false;
+  return num_elements(graph.value(node.inputs[0]).type.shape) > 0 &&
+         item_bytes(graph.value(node.outputs[1]).type.dtype) >= 4;
 }
 
 }  // namespace
