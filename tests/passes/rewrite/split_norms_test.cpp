@@ -46,8 +46,8 @@ TEST(SplitNorms, OfMembersNumbersLeadWithThem) {
         {eps=1e-5, members=2, momentum=0.1, training=true}
     output "y" %1
   )");
-  EXPECT_EQ(op_names(graph), (Names{"batch_norm_statistics", "reshape", "sub",
-                                    "reshape", "mul"}));
+  EXPECT_EQ(op_names(graph), (Names{"batch_norm_statistics", "reshape",
+                                    "reshape", "sub", "mul"}));
   EXPECT_EQ(node_of(graph, "reshape").attrs.ints("shape"), (Ints{2, 1, 3, 1}));
   EXPECT_EQ(node_of(graph, "batch_norm_statistics").attrs.integer("members"),
             2);
