@@ -140,7 +140,7 @@ call 4 node=14 inputs=[14, 12] outputs=[12]
 call 5 node=15 inputs=[10, 15, 11, 16, 17, 18, 19, 20, _, _] outputs=[10, 11]
 call 6 node=18 inputs=[5, _] outputs=[5]
 call 7 node=21 inputs=[7, _] outputs=[7]
-gradient "w" call=5 operand=1 allocation=12
+gradient "w" call=5 operand=1 allocation=15
 unit forward segment=0
   disk_read disk 0 -> 9 event=0
   disk_read disk 0 -> 10 event=1

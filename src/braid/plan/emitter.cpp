@@ -225,19 +225,19 @@ void Emitter::finish() {
   measure_units(program_);
 }
 
-// Of each gradient, the first call that reads it whole.
+// Of each gradient, the first call that reads it whole, and where: an update on
+// the host reads a copy, when what it lay in on the device may be others'.
 void Emitter::find_gradients() {
   std::multimap<ValueId, SlotId> parameters;  // by gradient
   for (auto [slot, value] : gradients_) parameters.emplace(value, slot);
   for (size_t i = 0; i < program_.calls.size(); ++i) {
     const PlannedCall& call = program_.calls[i];
-    for (ValueId input : graph_.node(call.node).inputs) {
-      auto [first, last] = parameters.equal_range(input);
+    const std::vector<ValueId>& inputs = graph_.node(call.node).inputs;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      auto [first, last] = parameters.equal_range(inputs[k]);
       for (auto [value, slot] : std::ranges::subrange(first, last)) {
         program_.gradients.push_back(
-            {slot, value,
-             device_allocation(analysis_.buffers.of(value), call.node),
-             static_cast<int32_t>(i)});
+            {slot, value, call.inputs[k], static_cast<int32_t>(i)});
       }
       parameters.erase(first, last);
     }

@@ -366,7 +366,10 @@ void Executor::use_file(const Instruction& i, const Issue& issue) {
 
 void Executor::run_on_host(int32_t number, const Issue& issue) {
   const Prepared& call = calls_[static_cast<size_t>(number)];
-  if (tap_) call_taps(number);
+  if (tap_) {
+    for (int32_t event : issue.waits) backend_.wait(*events_, event);
+    call_taps(number);
+  }
   double* seconds = seconds_at(number);
   backend_.host_run(
       [&call, seconds] {

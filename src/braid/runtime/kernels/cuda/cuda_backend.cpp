@@ -233,7 +233,7 @@ void CudaBackend::read(std::byte* host, const std::byte* device,
                        int64_t bytes) {
   Current current(*this);
   check_cuda(cudaMemcpyAsync(host, device, static_cast<size_t>(bytes),
-                             cudaMemcpyDeviceToHost, compute().get()),
+                             cudaMemcpyDefault, compute().get()),
              "cudaMemcpyAsync");
   check_cuda(cudaStreamSynchronize(compute().get()), "cudaStreamSynchronize");
   errors_.throw_if_any();
