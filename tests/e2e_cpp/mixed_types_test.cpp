@@ -2,49 +2,11 @@
 // lie last, split norms, fusions with casts, gradients in bf16. They run on the
 // CPU here, and train as steps that are compiled for it.
 #include "braid/runtime/executables.h"
-#include "gpu_runs.h"
+#include "narrow_cases.h"
 #include "stepwise_fusion.h"
 
 namespace braid::gpu_runs {
 namespace {
-
-struct Case {
-  std::string model;
-  models::Sizes sizes;
-};
-
-const Case kCases[] = {
-    {"mlp", {}},
-    {"lenet", {{"batch", 4}, {"dropout", 0.1}}},
-    {"resblock",
-     {{"batch", 4}, {"channels", 8}, {"side", 8}, {"dropout", 0.1}}},
-    {"mobilenet_v3_large",
-     {{"batch", 4},
-      {"width", 0.25},
-      {"side", 32},
-      {"classes", 4},
-      {"dropout", 0}}},
-    {"transformer", {{"dropout", 0.1}}},
-    {"gpt2",
-     {{"batch", 4},
-      {"length", 8},
-      {"positions", 8},
-      {"vocab", 72},
-      {"width", 16},
-      {"heads", 2},
-      {"layers", 1},
-      {"dropout", 0}}},
-    {"vit",
-     {{"batch", 4},
-      {"side", 16},
-      {"patch", 8},
-      {"width", 16},
-      {"heads", 2},
-      {"layers", 1},
-      {"feed", 32},
-      {"classes", 4},
-      {"dropout", 0}}},
-};
 
 plan::DeviceInfo mixing(plan::DeviceInfo info) {
   info.mixes_types = true;
@@ -57,7 +19,7 @@ plan::DeviceInfo mixing(plan::DeviceInfo info) {
 // One model or array on the CPU, compiled for it or for such a device.
 class Compiled {
  public:
-  Compiled(const Case& c, DType dtype, DType precision, int64_t members,
+  Compiled(const NarrowCase& c, DType dtype, DType precision, int64_t members,
            bool mixed)
       : kernels_(with_stepwise_fusions(kernels())),
         backend_(mixed ? kernels_ : kernels(), {}) {
@@ -87,7 +49,9 @@ class Compiled {
       std::map<ValueId, std::vector<std::byte>> inputs;
       programs_->executor(0).step([&](int64_t micro, ValueId id) {
         auto& bytes = inputs[id];
-        bytes = input_content(graph().value(id), i * 16 + micro);
+        const Value& value = graph().value(id);
+        bytes = input_content(value, i * 16 + micro);
+        make_answers(value, bytes);
         return bytes.data();
       });
     }
@@ -112,7 +76,7 @@ double distance(const std::vector<double>& x, const std::vector<double>& y) {
 
 // In f64 nothing is narrow: what is split and fused computes the same.
 TEST(MixedTypes, StepsInF64AreThoseOfTheCpu) {
-  for (const Case& c : kCases) {
+  for (const NarrowCase& c : kNarrowCases) {
     for (int64_t members : {0, 3}) {
       SCOPED_TRACE(c.model + " " + std::to_string(members));
       DType f64 = DType::kFloat64;
@@ -131,7 +95,7 @@ TEST(MixedTypes, StepsInF64AreThoseOfTheCpu) {
 
 // In bf16 they are as near to f32 as steps of the CPU are.
 TEST(MixedTypes, StepsInBf16AreAsNearAsThoseOfTheCpu) {
-  for (const Case& c : kCases) {
+  for (const NarrowCase& c : kNarrowCases) {
     for (int64_t members : {0, 3}) {
       SCOPED_TRACE(c.model + " " + std::to_string(members));
       DType f32 = DType::kFloat32, bf16 = DType::kBFloat16;
@@ -160,7 +124,7 @@ TEST(MixedTypes, StepsInBf16AreAsNearAsThoseOfTheCpu) {
 
 // The passes are there at all.
 TEST(MixedTypes, ConvolutionNetsHaveTheirChannelsLast) {
-  Compiled run(kCases[2], DType::kFloat32, DType::kBFloat16, 3, true);
+  Compiled run(kNarrowCases[1], DType::kFloat32, DType::kBFloat16, 3, true);
   int64_t fusions = 0, turned = 0;
   for (const Node& node : run.graph().nodes()) {
     EXPECT_FALSE(node.is(OpKind::kBatchNorm)) << node.path;

@@ -95,9 +95,10 @@ const FusionOp* mixed_step_op(const Node& node) {
   if (node.is(OpKind::kCast)) {
     return find_in(mixed_fusion_ops(), "to_" + node.attrs.text("dtype"));
   }
-  if (!node.op->fusible || !node.op->fusible->tanh) return nullptr;
+  const FusionOp* by_tanh = node.op->fusible;  // gelu, or its gradient
+  if (!by_tanh || !by_tanh->tanh) return nullptr;
   return find_in(mixed_fusion_ops(),
-                 node.op->name == "gelu" ? "gelu_erf" : "gelu_erf_backward");
+                 by_tanh->operands == 1 ? "gelu_erf" : "gelu_erf_backward");
 }
 
 bool is_number(const Attr* attr) {

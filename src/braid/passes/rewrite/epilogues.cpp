@@ -7,14 +7,13 @@
 namespace braid::passes {
 namespace {
 
-bool is_bare_linear(const Node& node) {
-  return node.op->name == "linear" && !node.attrs.has("activation");
-}
-
 class Epilogues {
  public:
   explicit Epilogues(const StepGraph& step)
-      : graph_(step.graph), copy_(step.graph), users_(step.graph) {
+      : graph_(step.graph),
+        linear_(graph_.rules().at("linear")),
+        copy_(step.graph),
+        users_(step.graph) {
     for (const Output& output : graph_.outputs()) results_.insert(output.value);
     for (const auto& [slot, value] : step.gradients) results_.insert(value);
     for (const Node& node : graph_.nodes()) {
@@ -47,7 +46,8 @@ class Epilogues {
     const Node& linear = graph_.node(producer);
     bool together =
         linear.phase == relu.phase && linear.segment == relu.segment;
-    return together && is_bare_linear(linear) ? &linear : nullptr;
+    bool is_bare = linear.op == &linear_ && !linear.attrs.has("activation");
+    return together && is_bare ? &linear : nullptr;
   }
 
   void add(const Node& node) {
@@ -64,6 +64,7 @@ class Epilogues {
   }
 
   const Graph& graph_;
+  const Op& linear_;
   GraphCopy copy_;
   Users users_;
   std::set<ValueId> results_;
